@@ -1,5 +1,6 @@
-//! The static release binary has packed relocations, and leaves out the tables of stack unwinding: with `panic = "abort"` no code
-//! reads them, and the compiler emits them anyway, for itself and for the standard library.
+//! Makes the static release binary small: packed relocations; equal functions once (with LLVM's linker); no tables of stack
+//! unwinding. With `panic = "abort"` no code reads those, and the compiler emits them anyway, for itself and for the
+//! standard library.
 
 use std::env::var;
 use std::process::Command;
@@ -18,9 +19,15 @@ fn main() {
     {
         println!("cargo::rustc-link-arg-bins=-T");
         println!("cargo::rustc-link-arg-bins={folder}/{SCRIPT}");
-        if rust_minor().is_some_and(|minor| minor >= RUST_WITH_NEW_MUSL) {
-            // A tenth of the space. A linker that does not know them ignores the word.
-            println!("cargo::rustc-link-arg-bins=-Wl,-z,pack-relative-relocs");
+        let is_llvm = var("RUSTC_LINKER").is_ok_and(|linker| linker.ends_with("lld"));
+        if is_llvm {
+            println!("cargo::rustc-link-arg-bins=--icf=all");
+        }
+        // A tenth of the space. A linker that does not know them ignores the word.
+        match rust_minor().is_some_and(|minor| minor >= RUST_WITH_NEW_MUSL) {
+            true if is_llvm => println!("cargo::rustc-link-arg-bins=-zpack-relative-relocs"),
+            true => println!("cargo::rustc-link-arg-bins=-Wl,-z,pack-relative-relocs"),
+            false => {}
         }
     }
 }

@@ -194,7 +194,7 @@ fn mirror() -> Result<String, LabError> {
         .find(|uri| uri.ends_with("/debian"));
     debian.map(str::to_owned).ok_or_else(|| LabError::NoKernel {
         id: "all".to_owned(),
-        why: "apt here knows no mirror of Debian; name one in QUIETCORE_LAB_MIRROR".to_owned(),
+        why: "apt has no Debian mirror configured; set one in QUIETCORE_LAB_MIRROR".to_owned(),
     })
 }
 

@@ -8,8 +8,11 @@ use crate::userland::{self, Userland};
 use crate::{accelerator, unpack};
 use guest::qemu::Accelerator;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+
+/// Why a JSON document does not match its schema; `None` for a document without one.
+pub type DocumentCheck = Box<dyn Fn(&serde_json::Value) -> Option<Vec<String>> + Sync>;
 
 /// What the runner needs from the host.
 pub struct Bench {
@@ -23,10 +26,13 @@ pub struct Bench {
     pub accelerator: Accelerator,
     /// The directory for consoles, records and claims.
     pub out: PathBuf,
+    /// Checks every JSON document that a command in a guest prints.
+    pub documents: DocumentCheck,
 }
 
 impl Bench {
-    /// Prepares what the jobs need: kernels, their systemd, and the accelerator.
+    /// Prepares what the jobs need: kernels, their systemd, and the accelerator. Packages of quietcore that guests install
+    /// are taken from `debs` in `out`.
     ///
     /// # Errors
     /// [`MissingProgram`] when no guest can be started at all.
@@ -35,6 +41,7 @@ impl Bench {
         quietcore: PathBuf,
         guest: PathBuf,
         out: PathBuf,
+        documents: DocumentCheck,
     ) -> Result<Bench, MissingProgram> {
         let busybox = host()?;
         let mut kernels = BTreeMap::new();
@@ -50,11 +57,13 @@ impl Bench {
                 quietcore,
                 guest,
                 busybox,
+                debs: debs(&out),
             },
             kernels,
             userlands: userlands(jobs),
             accelerator,
             out,
+            documents,
         })
     }
 
@@ -81,6 +90,12 @@ impl Bench {
             None => Err("its second kernel was not prepared"),
         }
     }
+}
+
+/// Where packages of quietcore are, in the directory for records of guests.
+#[must_use]
+pub fn debs(out: &Path) -> PathBuf {
+    out.join("debs")
 }
 
 /// Why no guest can be started: a program is missing on the host.

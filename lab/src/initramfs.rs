@@ -17,6 +17,8 @@ pub struct HostPrograms {
     pub guest: PathBuf,
     /// A static busybox.
     pub busybox: PathBuf,
+    /// The directory of quietcore's own packages, for guests that install them.
+    pub debs: PathBuf,
 }
 
 const INIT: &[u8] = include_bytes!("../guest/init.sh");
@@ -59,6 +61,9 @@ pub fn build(
     }
     if let Some(packages) = cell.shape.packages {
         packages::add(&mut archive, &packages::ready(packages)?)?;
+    }
+    for name in cell.shape.debs {
+        archive.file(&format!("root/{name}"), &read(&programs.debs.join(name))?);
     }
     if let Some(disk) = cell.shape.disk {
         archive.dir("boot");

@@ -57,6 +57,8 @@ pub struct GuestShape {
     pub boot: &'static str,
     /// Debian programs that the guest has in addition to ours.
     pub packages: Option<&'static Packages>,
+    /// Packages of quietcore that the guest has in `/root`: names of files in [`crate::initramfs::HostPrograms::debs`].
+    pub debs: &'static [&'static str],
     /// The disk from which the guest boots, after a first guest has installed itself there. `None`: QEMU loads the
     /// kernel.
     pub disk: Option<&'static Disk>,
@@ -78,6 +80,7 @@ pub const USUAL: GuestShape = GuestShape {
     devices: &[],
     boot: "",
     packages: None,
+    debs: &[],
     disk: None,
     beside: None,
 };

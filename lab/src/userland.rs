@@ -1,5 +1,5 @@
 //! Provides systemd for guests that use it as init: its programs, their libraries, and targets without services. Its
-//! journal is available for scenarios that start it.
+//! journal is available for scenarios that start it, and dpkg of the same release for those that install packages.
 
 use crate::apt::{Apt, Refresh, cache_dir};
 use crate::error::{LabError, run};
@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The systemd programs that a guest runs. The executor exists since 255.
+/// The programs that a guest runs. The executor exists since 255.
 const PROGRAMS: &[&str] = &[
     "systemd",
     "systemd-executor",
@@ -19,12 +19,18 @@ const PROGRAMS: &[&str] = &[
     "systemd-run",
     "systemd-journald",
     "journalctl",
+    "dpkg",
+    "dpkg-deb",
+    "dpkg-query",
+    "dpkg-split",
+    // dpkg-deb uses options that busybox lacks.
+    "tar",
 ];
 /// Libraries that systemd 257 and later load at run time. Without the first, systemd knows no mounts. Without the
 /// second, it silently ignores the system call filter of a unit.
 const LOADED_LATER: &[&str] = &["libmount.so.1", "libseccomp.so.2"];
 /// Packages, each with all its dependencies. The first only recommends the second.
-const PACKAGES: &[&str] = &["systemd", "libseccomp2"];
+const PACKAGES: &[&str] = &["systemd", "libseccomp2", "dpkg", "tar"];
 /// Units in addition to targets and slices. No unit starts them automatically.
 const UNITS: &[&str] = &[
     "systemd-journald.service",
@@ -32,7 +38,7 @@ const UNITS: &[&str] = &[
     "systemd-reboot.service",
 ];
 /// Name of the cache directory. Other content needs another name.
-const FOLDER: &str = "systemd-3";
+const FOLDER: &str = "systemd-4";
 /// Library directories of Debian's packages; older packages lack the first directory's prefix.
 const LIBRARIES: &[&str] = &[
     "usr/lib/x86_64-linux-gnu",

@@ -29,7 +29,7 @@ impl ScenarioVerdict {
     /// Claims that two things are equal.
     pub fn equal<T: PartialEq + Debug>(&mut self, what: &str, seen: T, expected: T) {
         let holds = seen == expected;
-        self.that(holds, format!("{what}: {seen:?}, wanted {expected:?}"));
+        self.that(holds, format!("{what}: {seen:?}, expected {expected:?}"));
     }
 
     /// Claims that a command was recorded and ended with a status.
@@ -44,7 +44,7 @@ impl ScenarioVerdict {
         self.that(
             record.status == expected,
             format!(
-                "{name}: exit status {}, wanted {expected}: {}",
+                "{name}: exit status {}, expected {expected}: {}",
                 record.status,
                 shortened.trim()
             ),

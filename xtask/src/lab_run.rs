@@ -1,8 +1,10 @@
 //! Runs the lab from the command line: lists cells, fetches kernels, runs scenarios, tries a script in a guest.
 
+use crate::document_schemas::DocumentSchemas;
 use crate::error::{TaskResult, XtaskError, lab_guest, product, target_dir};
+use crate::packages;
 use crate::report::{CheckTotals, TaskReport};
-use lab::bench::{Bench, MissingProgram};
+use lab::bench::{Bench, MissingProgram, debs};
 use lab::runner::{self, JobResult, ScenarioJob};
 use lab::scenarios;
 use std::path::PathBuf;
@@ -49,20 +51,27 @@ pub fn command(words: &[&str]) -> TaskResult {
 /// # Errors
 /// [`XtaskError`] when a program for the guests cannot be built.
 pub fn run(jobs: &[ScenarioJob], report: &mut TaskReport) -> TaskResult<CheckTotals> {
-    Ok(run_with((product()?, lab_guest()?), jobs, report))
+    run_with((product()?, lab_guest()?), jobs, report)
 }
 
 /// Like [`run`], with given binaries: quietcore and lab-guest.
-pub fn run_with((quietcore, guest): (PathBuf, PathBuf), jobs: &[ScenarioJob], report: &mut TaskReport) -> CheckTotals {
-    let bench = match Bench::prepare(jobs, quietcore, guest, target_dir().join("lab")) {
+///
+/// # Errors
+/// [`XtaskError`] when the packages that guests install cannot be made.
+pub fn run_with(
+    programs: (PathBuf, PathBuf),
+    jobs: &[ScenarioJob],
+    report: &mut TaskReport,
+) -> TaskResult<CheckTotals> {
+    let bench = match bench_with(programs, jobs)? {
         Ok(bench) => bench,
         // A host without an emulator or a shell cannot check anything.
         Err(why) => {
             println!("SKIP: lab: {why}");
-            return CheckTotals {
+            return Ok(CheckTotals {
                 skipped: jobs.len(),
                 ..CheckTotals::default()
-            };
+            });
         }
     };
     // Jobs whose requirements are missing are skipped later, each with its reason.
@@ -74,12 +83,12 @@ pub fn run_with((quietcore, guest): (PathBuf, PathBuf), jobs: &[ScenarioJob], re
     for (label, took) in totals.times {
         report.add_time(format!("lab {label}"), took);
     }
-    CheckTotals {
+    Ok(CheckTotals {
         passed: totals.passed,
         failed: totals.failed,
         skipped: totals.skipped,
         unstable: totals.unstable,
-    }
+    })
 }
 
 /// Fetches the kernels and systemd versions of these jobs. Jobs whose requirements are missing are skipped later, each
@@ -93,7 +102,21 @@ pub fn fetch(jobs: &[ScenarioJob]) -> TaskResult {
 
 /// Builds the programs of the guests, or uses those that `QUIETCORE_BIN` and `LAB_GUEST_BIN` name.
 fn bench(jobs: &[ScenarioJob]) -> TaskResult<Result<Bench, MissingProgram>> {
-    Ok(Bench::prepare(jobs, product()?, lab_guest()?, target_dir().join("lab")))
+    bench_with((product()?, lab_guest()?), jobs)
+}
+
+/// Prepares the guests of these jobs, with packages of quietcore if they install any.
+fn bench_with(
+    (quietcore, guest): (PathBuf, PathBuf),
+    jobs: &[ScenarioJob],
+) -> TaskResult<Result<Bench, MissingProgram>> {
+    let out = target_dir().join("lab");
+    if jobs.iter().any(|job| !job.cell.shape.debs.is_empty()) {
+        packages::of_lab(&quietcore, &debs(&out))?;
+    }
+    let schemas = DocumentSchemas::read()?;
+    let documents = Box::new(move |document: &_| schemas.errors(document));
+    Ok(Bench::prepare(jobs, quietcore, guest, out, documents))
 }
 
 /// Prints the available kernels.

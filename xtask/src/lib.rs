@@ -3,10 +3,12 @@
 pub mod dist;
 pub mod error;
 pub mod lab_run;
+pub mod packages;
 pub mod programs;
 pub mod suite;
 
-mod dist_armv7;
+mod armv7;
+mod document_schemas;
 mod formatted;
 mod logged;
 mod report;

@@ -11,7 +11,7 @@ const USAGE: &str = "usage: cargo run -p xtask -- VERB
   test-live       only the tests of this machine
   test-names      the names of all tests
   lab [FILTER]    scenarios on real kernels; lab list, lab fetch, lab try SCRIPT [FILTER]
-  dist            static binaries for three architectures";
+  dist            a release for three architectures: binaries, packages, checksums";
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();

@@ -1,5 +1,6 @@
 //! Runs `make check`, `make test` and `make test-all`: the stages of each, and one closing line for all of them.
 
+use crate::armv7::Armv7Compiler;
 use crate::error::{TaskResult, product};
 use crate::logged::{CargoOutcome, logged};
 use crate::programs::{self, TestProgram, Tests};
@@ -103,8 +104,32 @@ fn quick(report: &mut TaskReport) -> TaskResult {
 }
 
 fn rest(report: &mut TaskReport) -> TaskResult {
+    report.stage("compiling for armv7", |_| armv7())?;
     report.stage("lab, the rest", |report| {
         lab_run::run(&part(ScenarioPart::Rest), report)
+    })
+}
+
+/// Checks that the programs compile where a pointer has 32 bits.
+fn armv7() -> TaskResult<CheckTotals> {
+    let compiler = match Armv7Compiler::find() {
+        Ok(compiler) => compiler,
+        Err(error) => {
+            println!("SKIP: armv7: there is no compiler for it: {error}");
+            return Ok(CheckTotals {
+                skipped: 1,
+                ..CheckTotals::default()
+            });
+        }
+    };
+    let result = compiler.check();
+    if let Err(error) = &result {
+        println!("FAIL  armv7: {error}");
+    }
+    Ok(CheckTotals {
+        passed: usize::from(result.is_ok()),
+        failed: usize::from(result.is_err()),
+        ..CheckTotals::default()
     })
 }
 

@@ -1,4 +1,4 @@
-//! Reports the state of the partitions in force: which applied changes no longer hold, and which ones the kernel refused.
+//! Reports the state of the active partitions: which applied changes no longer hold, and which ones the kernel refused.
 
 use crate::journal::Journal;
 use crate::layers::{ApplyLayer, isolated, layers};
@@ -10,7 +10,7 @@ use machine::{CpuSet, Machine, irqbalance};
 use plan::{Action, Finding, FindingId, Intent, ReadbackComparison};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A partition in force, with its state according to the journal.
+/// An active partition, with its state according to the journal.
 #[derive(Clone, Debug)]
 pub struct PartitionStatus {
     /// The intended partition.
@@ -26,7 +26,7 @@ pub struct PartitionStatus {
     pub unrepaired: BTreeMap<String, String>,
 }
 
-/// Every partition in force, with the applied changes that no longer hold. Writes nothing.
+/// Every active partition, with the applied changes that no longer hold. Writes nothing.
 #[must_use]
 pub fn active_partitions(system: &dyn System, journal: &Journal, machine: &Machine) -> Vec<PartitionStatus> {
     let layers = journal.layers();
@@ -41,7 +41,7 @@ pub fn active_partitions(system: &dyn System, journal: &Journal, machine: &Machi
     .collect()
 }
 
-/// Files of a layer that do not have their intended content, given all partitions in force.
+/// Files of a layer that do not have their intended content, given all active partitions.
 pub(crate) fn drifted(
     system: &dyn System,
     layer: &ApplyLayer,
@@ -90,9 +90,9 @@ pub(crate) fn drifted(
                 || (places(path) && is_off(&now, &share.isolated));
             let value = expected;
             (!holds).then(|| {
-                let message = format!("{path} reads `{now}` now, and `{value}` was applied");
+                let message = format!("{path} reads `{now}` instead of the applied `{value}`");
                 Finding::new(plan::Level::Warning, FindingId::DRIFT, path, message)
-                    .fix("find out who changed it; `quietcore undo` and `quietcore apply` set it again")
+                    .fix("find out which program changed it; `quietcore undo` and `quietcore apply` set it again")
             })
         })
         .collect()
@@ -116,7 +116,7 @@ fn fallback(layer: &ApplyLayer) -> Option<(String, String)> {
         } if *of == will => value.as_ref(),
         _ => None,
     })?;
-    (made != first).then(|| (change.id.clone(), format!("it made `{made}` of it")))
+    (made != first).then(|| (change.id.clone(), format!("the kernel changed it to `{made}`")))
 }
 
 /// Whether the list of an interrupt has none of these CPUs.
@@ -141,7 +141,7 @@ fn texts<'a>(outcomes: BTreeMap<&'a str, &'a ChangeOutcome>) -> impl Iterator<It
 }
 
 /// Changes that the kernel refused or altered when the layer was applied; they were reported then. A change refused
-/// only at a later repair is not included, because it was in force once. One accepted later is no longer refused.
+/// only at a later repair is not included, because it was active once. One accepted later is no longer refused.
 fn refused<'a>(layer: &ApplyLayer<'a>) -> BTreeMap<&'a str, &'a ChangeOutcome> {
     let mut refused = BTreeMap::new();
     for (seq, change, outcome) in outcomes(layer) {

@@ -181,14 +181,14 @@ pub(crate) fn drifted(
             if cpus.is_subset(&list) {
                 return None;
             }
-            format!("; it bans `{list}` now, because another program set it")
+            format!("; it now bans `{list}`, because another program set it")
         }
     };
     let pid = other.map_or(daemon.tid, |other| other.pid);
     let mut finding = plan::knobs::irqbalance_advice(machine, cpus, pid, &why);
     finding.id = FindingId::DRIFT;
     finding.fix = format!(
-        "`quietcore undo` and `quietcore apply` notify it again; for good: {}",
+        "`quietcore undo` and `quietcore apply` notify it again; to make it permanent: {}",
         finding.fix
     );
     Some(finding)

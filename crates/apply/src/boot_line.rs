@@ -11,7 +11,7 @@ mod machine;
 mod notes;
 
 pub use machine::{BootMachine, Runner};
-pub use notes::{BootNotes, BootObservation, CapturedBootJournal, read_captured};
+pub use notes::{BootNotes, CapturedBootJournal, read_captured};
 
 use crate::ApplyError;
 use crate::installed::{missing_above, write_verified};
@@ -77,7 +77,7 @@ pub fn carry_out(
             != edit.before.as_ref().map(String::as_bytes).map(<[u8]>::to_vec).as_ref()
         {
             return Err(ApplyError::Unable {
-                why: format!("{} was changed by another program at this moment", edit.path),
+                why: format!("another program is changing {}", edit.path),
                 next: "try again".to_owned(),
             });
         }
@@ -203,9 +203,7 @@ fn restore_files(machine: &dyn BootMachine, notes: &mut BootNotes) -> Result<Opt
         let renames = machine.renames(&edit.path).unwrap_or(RenameAtomicity::Atomic);
         let torn = now.as_deref().is_none_or(|now| is_torn(now, edit)) && renames == RenameAtomicity::InSteps;
         if !is(&edit.after) && !torn {
-            finished
-                .left
-                .push(format!("{}: another program changed it since", edit.path));
+            finished.left.push(format!("{}: another program changed it", edit.path));
             continue;
         }
         write_verified(
@@ -236,7 +234,7 @@ fn is_torn(now: &[u8], edit: &FileEdit) -> bool {
         .any(|text| text.as_bytes().starts_with(start))
 }
 
-/// Removes backups, directories and the journal when none of our changes is in force.
+/// Removes backups, directories and the journal when none of our changes is active.
 fn tidy(machine: &dyn BootMachine, lasting: &dyn Storage, notes: &BootNotes) -> Result<(), ApplyError> {
     if notes.own_words() != RecordedWords::default() {
         return Ok(());
@@ -269,11 +267,11 @@ fn rollback_error(error: &ApplyError, finished: Option<&RecoveryResult>) -> Appl
         _ => None,
     };
     ApplyError::RolledBack {
-        change: "the boot line is not changed".to_owned(),
+        change: "the boot line was not changed".to_owned(),
         why: format!("{what}: {why}"),
         undone: match left.is_empty() {
-            true => "every file is as it was".to_owned(),
-            false => format!("the files are as they were, but: {}", left.join("; ")),
+            true => "all files are unchanged".to_owned(),
+            false => format!("the files are unchanged, except: {}", left.join("; ")),
         },
         next,
         errno,

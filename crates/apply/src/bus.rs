@@ -41,7 +41,7 @@ pub enum BusError {
         message: String,
     },
     /// The answer is not D-Bus.
-    #[error("{socket}: the answer is not understood: {what}")]
+    #[error("{socket}: the answer cannot be parsed: {what}")]
     Garbled {
         /// The socket.
         socket: String,
@@ -79,7 +79,7 @@ pub(crate) fn start_slice(socket: &Path, unit: &str, nodes: &CpuSet) -> Result<(
         list.structure(|one| {
             one.text("Description");
             one.signature("s");
-            one.text("Keeps the cpuset controller on for the CPU partitions of quietcore");
+            one.text("Keeps the cpuset controller enabled for the CPU partitions of quietcore");
         });
         list.structure(|one| {
             one.text("AllowedMemoryNodes");
@@ -154,7 +154,7 @@ fn call(socket: &Path, member: &str, signature: &str, body: &Body) -> Result<Rep
         .map_err(unreachable)?;
     let answer = line(&mut stream).map_err(unreachable)?;
     if !answer.starts_with(b"OK ") {
-        return Err(garbled("it does not let us in"));
+        return Err(garbled("it refuses the connection"));
     }
     // It does not matter whether systemd would accept file descriptors, but it must answer before the first message: it
     // drops a message that arrives together with the end of the authentication.
@@ -166,7 +166,7 @@ fn call(socket: &Path, member: &str, signature: &str, body: &Body) -> Result<Rep
         stream.read_exact(&mut start).map_err(unreachable)?;
         let rest = wire::rest_of(&start)
             .filter(|rest| *rest <= LONGEST)
-            .ok_or_else(|| garbled("no message of D-Bus"))?;
+            .ok_or_else(|| garbled("it sent an invalid D-Bus message"))?;
         let mut message = start.to_vec();
         message.resize(wire::START + rest, 0);
         let tail = message.get_mut(wire::START..).unwrap_or_default();

@@ -19,6 +19,9 @@ use std::time::{Duration, Instant};
 /// may lack `CONFIG_SCHED_INFO`), or another program prevents it from running and so keeps the CPU busy.
 const PATIENCE: Duration = Duration::from_millis(200);
 
+/// A process that has not ended this long after it was killed is moved to another CPU.
+const EXIT_PATIENCE: Duration = Duration::from_millis(20);
+
 impl BusyLoops {
     /// Starts in the cgroup with this list, and returns when ticks have found each of these CPUs busy. If we may not
     /// run on a CPU, it is in another program's partition and has no domain to leave.
@@ -65,8 +68,19 @@ impl BusyLoops {
         }
     }
 
-    /// Ends it elsewhere, from this list: a real-time task may prevent the processes from exiting on their CPU.
-    pub(crate) fn end(self, system: &dyn System, list: &str) {
+    /// Ends the processes. A real-time task may prevent them from exiting on their CPU: they are then moved to the cgroup
+    /// with this list and to other CPUs. Only then, because each move may wait for an RCU grace period.
+    pub(crate) fn end(mut self, system: &dyn System, list: &str) {
+        // All are killed before one is awaited.
+        let killed = Instant::now();
+        for (_, spinner) in &mut self.spinners {
+            spinner.end_within(Duration::ZERO);
+        }
+        self.spinners
+            .retain_mut(|(_, spinner)| !spinner.end_within(EXIT_PATIENCE.saturating_sub(killed.elapsed())));
+        if self.spinners.is_empty() {
+            return;
+        }
         let online = machine::cpu_list(system.root(), ONLINE).unwrap_or_default();
         let busy_cpus = self.spinners.iter().map(|(cpu, _)| *cpu).collect();
         let elsewhere = online.minus(&busy_cpus);

@@ -4,6 +4,7 @@ use crate::fingerprint::ONLINE;
 use crate::record::TaskState;
 use crate::stage::ActionContext;
 use crate::{ApplyError, System};
+use machine::tasks::ThreadList;
 use machine::{CpuSet, Task, Version};
 
 /// A task's current place and mask; `None` if it has ended.
@@ -56,7 +57,7 @@ fn again(stage: &ActionContext, known: Vec<TaskState>) -> Result<Vec<TaskState>,
     Ok(now)
 }
 
-fn unusual_tasks(stage: &ActionContext) -> Result<Vec<TaskState>, ApplyError> {
+fn unusual_tasks(stage: &mut ActionContext) -> Result<Vec<TaskState>, ApplyError> {
     let (system, version) = (stage.system, stage.version);
     // If a CPU goes offline in the middle, cgroups leave their tasks the online part of the usual CPUs.
     let online = machine::cpu_list(system.root(), ONLINE);
@@ -65,7 +66,8 @@ fn unusual_tasks(stage: &ActionContext) -> Result<Vec<TaskState>, ApplyError> {
         .flat_map(|online| stage.usual.iter().map(|usual| usual.and(online)))
         .collect();
     let is_usual = |mask: &CpuSet| stage.is_usual(mask) || left.contains(mask);
-    let tasks = machine::tasks::unusual(system.root(), stage.mount, version, is_usual).unwrap_or_default();
+    let threads = ThreadList::read(system.root(), stage.mount, version);
+    let tasks = machine::tasks::unusual(system.root(), threads.as_ref(), is_usual).unwrap_or_default();
     let mut pinned = Vec::new();
     for task in tasks {
         let Some(mask) = task.allowed.clone().filter(|mask| !is_usual(mask)) else {
@@ -88,6 +90,7 @@ fn unusual_tasks(stage: &ActionContext) -> Result<Vec<TaskState>, ApplyError> {
             });
         }
     }
+    *stage.threads = threads;
     Ok(pinned)
 }
 

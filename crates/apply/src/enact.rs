@@ -35,11 +35,11 @@ pub struct ApplyRequest<'a> {
 /// What an apply did, step by step, for the report.
 #[derive(Debug)]
 pub struct ApplyOutcome {
-    /// Every change with its outcome; empty if the intent was in force already.
+    /// Every change with its outcome; empty if the intent was active already.
     pub entries: Vec<ChangeEntry>,
     /// What the user should know.
     pub findings: Vec<Finding>,
-    /// Whether the same intent was in force already, so that nothing was written.
+    /// Whether the same intent was active already, so that nothing was written.
     pub in_force: bool,
 }
 
@@ -141,7 +141,7 @@ fn make_changes(
     let version = hierarchy.map_or(Version::V2, |hierarchy| hierarchy.version);
     let mut entries = Vec::with_capacity(request.plan.changes.len());
     let mut usual = vec![others.usual.clone()];
-    let mut pins = None;
+    let (mut pins, mut threads) = (None, None);
     let recording_mode = match request.intent.kind {
         IntentKind::Partition => RecordingMode::Together,
         _ => RecordingMode::OneByOne,
@@ -158,6 +158,7 @@ fn make_changes(
             reserved_cpus: &others.cpus,
             usual: &usual,
             pins: &mut pins,
+            threads: &mut threads,
             isolating: &request.intent.cpus,
             busy: BusyLoops::default(),
             content_before: None,
@@ -204,14 +205,14 @@ fn online(system: &dyn System) -> Option<CpuSet> {
 fn offline_finding(online: &CpuSet, isolated: &CpuSet) -> Option<Finding> {
     let missing = isolated.minus(online);
     (!missing.is_empty()).then(|| {
-        let message = format!("CPU {missing} went offline while it was being isolated: no program can run there");
+        let message = format!("CPU {missing} went offline during the isolation: no program can run there");
         Finding::new(
             plan::Level::Error,
             FindingId::CPU_OFFLINE,
             format!("cpu{missing}"),
             message,
         )
-        .fix("bring it online, take the partition back with `quietcore undo`, then apply again")
+        .fix("bring it online, run `quietcore undo`, then apply again")
     })
 }
 
@@ -223,7 +224,7 @@ fn roll_back(system: &dyn System, journal: Journal, failure: ApplyFailure, resiz
         why: "rollback",
     };
     let undone = match undo_open(system, journal, request, resize) {
-        Ok(undone) if undone.equal() => "everything that was done before it has been undone".to_owned(),
+        Ok(undone) if undone.equal() => "everything done before it has been undone".to_owned(),
         Ok(undone) => format!("undone, except: {}", undone.remains().join("; ")),
         Err(error) => format!("undoing it failed ({error}); run `quietcore undo`"),
     };
@@ -248,7 +249,7 @@ fn roll_back(system: &dyn System, journal: Journal, failure: ApplyFailure, resiz
             errno: error.errno(),
             why: error.to_string(),
             undone,
-            next: "look at the path named above; `quietcore history` shows what was tried".to_owned(),
+            next: "check the path named above; `quietcore history` shows what was tried".to_owned(),
         },
         other => other,
     }
@@ -272,7 +273,7 @@ fn refuse_impossible(system: &dyn System, plan: &Plan) -> Result<(), ApplyError>
     Ok(())
 }
 
-/// The partitions that are in force already.
+/// The partitions that are active already.
 pub(crate) struct OtherPartitions {
     /// Their cgroups; tasks in them are not changed.
     pub cgroups: Vec<String>,
@@ -297,7 +298,7 @@ impl OtherPartitions {
     }
 }
 
-/// Compares the request with what is in force. The same intent: nothing is written, and what no longer holds is
+/// Compares the request with what is active. The same intent: nothing is written, and what no longer holds is
 /// reported. Other partitions that leave room for this one: `None`.
 fn compare_with_active(
     system: &dyn System,

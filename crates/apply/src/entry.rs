@@ -5,6 +5,7 @@ use serde::{Serialize, Serializer};
 
 /// One change and its outcome.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ChangeEntry {
     /// `seq` of the journal record; 0 if nothing was written.
     pub seq: u64,
@@ -16,6 +17,7 @@ pub struct ChangeEntry {
     pub after: Option<String>,
     /// The outcome; in JSON as text.
     #[serde(serialize_with = "as_text")]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub outcome: ChangeOutcome,
 }
 
@@ -36,15 +38,24 @@ pub fn entries_text(entries: &[ChangeEntry]) -> String {
     let mut text = String::new();
     for entry in entries {
         let value = |value: &Option<String>| value.clone().unwrap_or_else(|| "-".to_owned());
-        text.push_str(&format!(
-            "{:<52} {} -> {}  {}\n",
-            entry.change,
-            value(&entry.before),
-            value(&entry.after),
-            entry.outcome.text()
-        ));
+        let step = match (&entry.before, &entry.after) {
+            (None, None) => String::new(),
+            (Some(before), Some(after)) if before == after && stays(&entry.outcome) => format!("stays {before}  "),
+            (before, after) => format!("{} -> {}  ", value(before), value(after)),
+        };
+        let outcome = match &entry.outcome {
+            ChangeOutcome::Gone => "no longer exists, so nothing was written".to_owned(),
+            ChangeOutcome::Drift(now) if entry.after.as_ref() == Some(now) => "another program changed it".to_owned(),
+            other => other.text(),
+        };
+        text.push_str(&format!("{:<52} {step}{outcome}\n", entry.change));
     }
     text
+}
+
+/// Whether nothing was written, so that equal values are no change.
+const fn stays(outcome: &ChangeOutcome) -> bool {
+    matches!(outcome, ChangeOutcome::Refused(_) | ChangeOutcome::Drift(_))
 }
 
 /// Entries by knob: how many changes were made, and a line for each that was not made as intended.
@@ -79,6 +90,32 @@ mod tests {
             after: Some("1".to_owned()),
             outcome,
         }
+    }
+
+    #[test]
+    fn what_no_longer_exists_has_no_values() {
+        let gone = ChangeEntry {
+            before: None,
+            after: None,
+            ..entry("cpuset_partition/mems", ChangeOutcome::Gone)
+        };
+        let text = entries_text(&[gone]);
+        assert!(text.contains(" no longer exists") && !text.contains("->"), "{text}");
+        let stays = ChangeEntry {
+            after: Some("3".to_owned()),
+            ..entry("irq_affinity/28", ChangeOutcome::Refused(5))
+        };
+        let text = entries_text(&[stays]);
+        assert!(text.contains(" stays 3  refused: ") && !text.contains("->"), "{text}");
+        let changed = ChangeEntry {
+            before: Some("7".to_owned()),
+            after: Some("7".to_owned()),
+            ..entry("compaction_proactiveness", ChangeOutcome::Drift("7".to_owned()))
+        };
+        let text = entries_text(&[changed]);
+        assert!(text.contains(" stays 7  another program changed it\n"), "{text}");
+        let text = entries_text(&[entry("irq_affinity/24", ChangeOutcome::Done)]);
+        assert!(text.contains(" 3 -> 1  done"), "{text}");
     }
 
     #[test]

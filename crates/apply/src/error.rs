@@ -21,7 +21,7 @@ pub enum ApplyError {
         /// The cgroup.
         path: String,
     },
-    /// Another intent is in force for a partition with that name.
+    /// Another intent is active for a partition with that name.
     OtherIntent {
         /// Its name.
         name: String,
@@ -39,12 +39,12 @@ pub enum ApplyError {
         /// When it was applied.
         since: String,
     },
-    /// No partition with that name is in force.
+    /// No partition with that name is active.
     NoPartition {
         /// The name.
         name: String,
-        /// The partitions that are in force.
-        in_force: String,
+        /// The names of the partitions that are active.
+        in_force: Vec<String>,
     },
     /// A record in the middle of an apply.
     Within {
@@ -152,6 +152,17 @@ pub enum ApplyError {
 }
 
 /// What to do if there is nothing to undo or to confirm.
+/// The failure for a partition that is not active: the active ones, and those that may be meant.
+fn no_partition(name: &str, in_force: &[String]) -> Failure {
+    let why = match in_force {
+        [] => "none is active".to_owned(),
+        names => format!("active: {}", names.join(", ")),
+    };
+    let meant = plan::words::did_you_mean(name, in_force.iter().map(String::as_str));
+    let next = meant.unwrap_or_else(|| SEE_HISTORY.to_owned());
+    Failure::usage(format!("no partition {name} is active"), why, next)
+}
+
 const SEE_HISTORY: &str = "`quietcore history` shows what was done";
 
 /// The state of the machine or of our files does not allow it: what, why, next.
@@ -164,41 +175,36 @@ fn about_obstacle(error: &ApplyError) -> Failure {
     match error {
         ApplyError::Unable { why, next } => Failure::unable("the plan cannot be applied here", why, next),
         ApplyError::Exists { path } => conflict(
-            format!("{path} exists already"),
-            "it was not made by quietcore, so it is left alone",
+            format!("{path} already exists"),
+            "quietcore did not create it, so it is left alone",
             "choose another name with --partition, or remove it first",
         ),
         ApplyError::OtherIntent { name, cpus, since } => conflict(
-            format!("another intent is in force: partition {name} with CPU {cpus}"),
-            format!("it was applied at {since}, and a name is for one partition"),
-            format!(
-                "give it other CPUs with --resize, undo it with `quietcore undo --partition {name}`, or choose another name with --partition"
-            ),
+            format!("partition {name} with CPU {cpus} is active with other settings"),
+            format!("it was applied at {since}, and each name can be used once"),
+            format!("change it with --resize, or undo it first with `quietcore undo --partition {name}`"),
         ),
         ApplyError::CpusInUse { cpus, name, since } => conflict(
             format!("CPU {cpus} belongs to partition {name}"),
             format!("it was applied at {since}"),
             format!("choose other CPUs, or undo it with `quietcore undo --partition {name}` first"),
         ),
-        ApplyError::NoPartition { name, in_force } => Failure::usage(
-            format!("no partition {name} is in force"),
-            format!("in force: {in_force}"),
-            SEE_HISTORY,
-        ),
+        ApplyError::NoPartition { name, in_force } => no_partition(name, in_force),
         ApplyError::Within { to, name, before, end } => Failure::usage(
-            format!("record {to} is in the middle of what was done for partition {name}"),
+            format!("record {to} is inside the changes of partition {name}"),
             "an apply is undone completely or not at all",
             format!("use --to {before} to undo it, or --to {end} to keep it"),
         ),
         ApplyError::Unfinished { pid, since } => conflict(
-            "an unfinished change is in force",
-            format!("process {pid} was stopped in the middle of `apply` at {since}"),
-            "finish it with `quietcore undo`; `undo --keep` accepts what other programs have changed since, `undo --force` restores it",
+            "an unfinished change is active",
+            format!("process {pid} was stopped during `apply` at {since}"),
+            "finish it with `quietcore undo`; `undo --skip-changed` accepts what other programs have changed since, `undo \
+             --force` restores it",
         ),
         ApplyError::Resizing { name, cpus, pid, since } => conflict(
             format!("recreating partition {name} with CPU {cpus} did not finish"),
-            format!("process {pid} was stopped in the middle of it at {since}; its programs may be outside"),
-            "give back the state before the partition with `quietcore undo`, then apply again",
+            format!("process {pid} was stopped during that at {since}; its programs may be outside"),
+            "restore the state before the partition with `quietcore undo`, then apply again",
         ),
         ApplyError::Busy { holder } => conflict(
             "another quietcore is changing this machine",
@@ -208,12 +214,12 @@ fn about_obstacle(error: &ApplyError) -> Failure {
         ApplyError::Guard { why } => Failure::unable(
             "the guard could not be started",
             why,
-            "without it nothing is changed; try again",
+            "nothing is changed without it; try again",
         ),
         ApplyError::Tracing { pid } => conflict(
-            "the kernel's tracer is taken",
-            format!("process {pid} measures with it, and its settings are the same for everybody"),
-            "wait for it, or measure without --method",
+            "the kernel's tracer is in use",
+            format!("process {pid} measures with it, and its settings are shared by all users"),
+            "wait for it, or measure without --tracer",
         ),
         ApplyError::NothingToConfirm { why } => conflict("nothing waits for a confirmation", why, SEE_HISTORY),
         _ => about_change(error),
@@ -238,12 +244,12 @@ fn about_change(error: &ApplyError) -> Failure {
             Failure::new(status, format!("{change}: {why}"), undone, next)
         }
         ApplyError::Interrupted { undone } => {
-            Failure::new(Status::Failed, "interrupted", undone, "run it again when you like")
+            Failure::new(Status::Failed, "interrupted", undone, "run it again when you want")
         }
         ApplyError::Journal { record, why } => conflict(
             "the journal cannot be read",
             format!("record {record} is damaged: {why}"),
-            format!("it is kept as it is; look at {RUN_DIR}/journal, and reboot to get the boot state back"),
+            format!("it was not changed; look at {RUN_DIR}/journal, and reboot to restore the state of the boot"),
         ),
         ApplyError::OtherVersion {
             file,
@@ -263,7 +269,7 @@ fn about_change(error: &ApplyError) -> Failure {
         ApplyError::Installed { name, record, why } => conflict(
             format!("the journal {LIB_DIR}/{name} cannot be read"),
             format!("record {record} is damaged: {why}"),
-            "it is kept as it is; look at it: it names every file and what stood there before",
+            "it was not changed; look at it: it lists every file and its former content",
         ),
         ApplyError::Tool { command, why, next } => Failure::unable(format!("{command} failed"), why, next),
         ApplyError::Unable { .. }

@@ -63,7 +63,7 @@ impl Fingerprint {
             if before.mask != now.mask {
                 let text = |mask: &Option<CpuSet>| mask.as_ref().map_or("unknown".to_owned(), ToString::to_string);
                 lines.push(format!(
-                    "task {} ({}): may run on {}, before {}",
+                    "task {} ({}): may run on {}, previously {}",
                     key.tid,
                     now.comm,
                     text(&now.mask),
@@ -73,7 +73,7 @@ impl Fingerprint {
             if before.cgroup != now.cgroup {
                 let text = |cgroup: &Option<String>| cgroup.clone().unwrap_or_else(|| "unknown".to_owned());
                 lines.push(format!(
-                    "task {} ({}): in cgroup {}, before {}",
+                    "task {} ({}): in cgroup {}, previously {}",
                     key.tid,
                     now.comm,
                     text(&now.cgroup),
@@ -145,6 +145,6 @@ pub(crate) fn file_differences(before: &BTreeMap<String, String>, after: &BTreeM
         .filter_map(|(path, then)| after.get(path).map(|now| (path, then, now)));
     changed
         .filter(|(_, then, now)| then != now)
-        .map(|(path, then, now)| format!("{path}: `{now}`, before `{then}`"))
+        .map(|(path, then, now)| format!("{path}: `{now}`, previously `{then}`"))
         .collect()
 }

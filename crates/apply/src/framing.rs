@@ -82,7 +82,7 @@ fn intact(line: &[u8]) -> Result<(u32, &str), &'static str> {
     let text = std::str::from_utf8(line).map_err(|_| "it is not text")?;
     let mut parts = text.splitn(4, ' ');
     let format = parts.next().and_then(|word| word.strip_prefix(MAGIC)?.parse().ok());
-    let format = format.ok_or("it does not begin as a record does")?;
+    let format = format.ok_or("it does not start like a record")?;
     let mut number = || {
         parts
             .next()

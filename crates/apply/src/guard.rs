@@ -66,7 +66,7 @@ impl Guard {
                 let status = child
                     .wait()
                     .map_or_else(|error| error.to_string(), |status| status.to_string());
-                Err(failed(format!("it ended before it watched ({status})")))
+                Err(failed(format!("it ended before it started to watch ({status})")))
             }
         }
     }
@@ -144,7 +144,7 @@ pub fn run_guard<L>(
 }
 
 /// Undoes the apply that a guard watches, unless it is undone or confirmed by then. Failures are retried without limit:
-/// giving up would leave an unconfirmed partition in force. Between two attempts other commands can take the lock.
+/// giving up would leave an unconfirmed partition active. Between two attempts other commands can take the lock.
 ///
 /// # Errors
 /// A journal that no attempt can read: a damaged one, or one of another version.
@@ -196,17 +196,17 @@ fn is_awaited(storage: &dyn Storage, token: &str) -> Result<bool, ApplyError> {
 /// Records the user's confirmation, so that the guard keeps the changes.
 ///
 /// # Errors
-/// [`ApplyError::NothingToConfirm`] if nothing is in force or nothing awaits confirmation.
+/// [`ApplyError::NothingToConfirm`] if nothing is active or nothing awaits confirmation.
 pub fn confirm(storage: &dyn Storage) -> Result<(), ApplyError> {
     let nothing = |why: &str| ApplyError::NothingToConfirm { why: why.to_owned() };
     let Some(mut journal) = Journal::open(storage)? else {
-        return Err(nothing("nothing is in force"));
+        return Err(nothing("no partition is active"));
     };
     let waits = |layer: &&ApplyLayer| layer.is_live() && layer.guard.is_some() && !layer.confirmed;
     let waiting: Vec<u64> = journal.layers().iter().filter(waits).map(|layer| layer.seq).collect();
     if waiting.is_empty() {
         return Err(nothing(
-            "what is in force was applied without a time limit, or is confirmed",
+            "the active partitions were applied without a time limit, or are confirmed",
         ));
     }
     // One `apply` can bring several partitions into force.

@@ -51,10 +51,12 @@ enum InstallEvent {
 
 /// What was done to one path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct InstalledPath {
     /// Where.
     pub path: String,
     /// The outcome: `installed`, `already`, `removed`, `restored`, `kept`.
+    #[cfg_attr(feature = "schema", schemars(extend("enum" = ["installed", "already", "removed", "restored", "kept"])))]
     pub outcome: &'static str,
 }
 
@@ -148,7 +150,7 @@ pub fn remove_some(
             let backup = rename_to_backup(files, &path)?.map(|path| InstalledPath { path, outcome: "kept" });
             removed.placed.extend(backup);
         } else if now != after && force == Force::No {
-            let drift = format!("{path}: another program changed it since it was installed");
+            let drift = format!("{path}: another program changed it after the installation");
             removed.drift.push(drift);
             continue;
         } else if now != after && force == Force::Keep {
@@ -203,7 +205,7 @@ pub fn rename_to_backup(files: &dyn InstallTarget, path: &str) -> Result<Option<
         return Ok(Some(name));
     }
     Err(ApplyError::Unable {
-        why: format!("{path}.bak and {TRIES} names like it are taken"),
+        why: format!("{path}.bak and {TRIES} similar names already exist"),
         next: "remove old ones".to_owned(),
     })
 }
@@ -284,8 +286,8 @@ pub(crate) fn write_verified(files: &dyn InstallTarget, path: &str, state: &Path
     match holds {
         true => Ok(()),
         false => Err(ApplyError::Unable {
-            why: format!("{path} reads otherwise than it was written"),
-            next: "another program may hold this file; look who writes it, then try again".to_owned(),
+            why: format!("{path} does not contain what was written"),
+            next: "another program may control this file; find out which one writes it, then try again".to_owned(),
         }),
     }
 }

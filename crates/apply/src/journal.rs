@@ -1,6 +1,6 @@
 //! Stores the journal on disk, one line per record ([`crate::framing`]), so that a torn last line is recognised.
 //!
-//! `/run/quietcore/journal` exists only while something is in force. A full undo renames it into `history/`.
+//! `/run/quietcore/journal` exists only while something is active. A full undo renames it into `history/`.
 
 use crate::framing::{FramingError, VERSION, decode_line, encode, is_torn, now_ns};
 use crate::layers::{ApplyLayer, LayerState, layers};
@@ -13,7 +13,7 @@ const NAME: &str = "journal";
 
 /// Where journals are stored. Production code uses [`StateDir`]; tests use one that fails on purpose.
 pub trait Storage {
-    /// Reads the whole journal; `None` when nothing is in force.
+    /// Reads the whole journal; `None` when nothing is active.
     ///
     /// # Errors
     /// The read error.
@@ -124,7 +124,7 @@ pub enum JournalState {
 }
 
 impl<'a> Journal<'a> {
-    /// Opens the journal; `None` when nothing is in force.
+    /// Opens the journal; `None` when nothing is active.
     ///
     /// # Errors
     /// [`ApplyError::Journal`] for a damaged record that is not the last.
@@ -239,7 +239,7 @@ impl<'a> Journal<'a> {
         Ok(())
     }
 
-    /// Moves everything before the first layer that is in force into the history. Nothing was in force before that
+    /// Moves everything before the first layer that is active into the history. Nothing was active before that
     /// layer, so its own records hold the former state.
     ///
     /// # Errors
@@ -269,7 +269,7 @@ impl<'a> Journal<'a> {
         Ok(self.storage.replace(NAME, &text(rest)?)?)
     }
 
-    /// Renames the journal into the history: nothing is in force any more.
+    /// Renames the journal into the history: nothing is active any more.
     ///
     /// # Errors
     /// The rename error.
@@ -288,10 +288,10 @@ impl<'a> Journal<'a> {
     }
 }
 
-/// Reads every journal: the retired ones, oldest first, then the one in force.
+/// Reads every journal: the retired ones, oldest first, then the active one.
 ///
 /// # Errors
-/// The error of listing or reading, or a journal in force that cannot be decoded.
+/// The error of listing or reading, or an active journal that cannot be decoded.
 pub fn history(storage: &dyn Storage) -> Result<History, ApplyError> {
     let mut history = History::default();
     for name in storage.names("history")? {

@@ -75,7 +75,7 @@ impl ledger::TracefsLease for KprobeLease {
             if !ledger::remove_unless_busy(system, take_out)? {
                 is_over = false;
                 left.push(format!(
-                    "{}: another program traces it, so it stays until that ends",
+                    "{}: another program uses it, so it stays until that program ends",
                     Tracefs::display_path(&format!("events/{group}/{event}"))
                 ));
             }

@@ -144,7 +144,7 @@ fn release(
                 system.write(&path, &cpu_limit)?;
             } else {
                 left.push(format!(
-                    "{path}: `{now}` now, set by another program; before it was `{former}`"
+                    "{path}: `{now}`, set by another program; previously `{former}`"
                 ));
             }
         }

@@ -43,7 +43,7 @@ pub struct ApplyLayer<'r> {
     pub guard: Option<&'r str>,
     /// The intended partition.
     pub intent: &'r Intent,
-    /// CPUs of the layers that were in force when it started.
+    /// CPUs of the layers that were active when it started.
     pub beside: CpuSet,
     /// The planned changes, and those that repairs added.
     pub changes: Vec<&'r Change>,

@@ -267,7 +267,7 @@ impl IntendedMasks {
                 && error.errno() != Some(libc::ESRCH)
             {
                 failed.push(format!(
-                    "task {}: may run on {now}, before {intended}: {error}",
+                    "task {}: may run on {now}, previously {intended}: {error}",
                     key.tid
                 ));
             }
@@ -279,7 +279,7 @@ impl IntendedMasks {
                 && let Err(error) = system.set_policy(key.tid, *former)
                 && error.errno() != Some(libc::ESRCH)
             {
-                failed.push(format!("task {}: keeps the policy that it was given: {error}", key.tid));
+                failed.push(format!("task {}: keeps its new policy: {error}", key.tid));
             }
         }
         failed

@@ -178,7 +178,7 @@ impl CgroupMap<'_> {
                 match self.return_task(*tid) {
                     Ok(_) => moved += 1,
                     Err(errno) => blocked.push(format!(
-                        "task {tid} ({}) does not leave {dir}: {}",
+                        "task {tid} ({}) cannot leave {dir}: {}",
                         comm_of(self.system, *tid),
                         std::io::Error::from_raw_os_error(errno)
                     )),

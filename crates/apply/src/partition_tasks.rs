@@ -1,6 +1,6 @@
 //! Collects the tasks of a partition that is recreated with other CPUs, so that they can return to it.
 //!
-//! A partition in force cannot be resized in place and stay exactly undoable, so a resize undoes and recreates it. In between,
+//! An active partition cannot be resized in place and stay exactly undoable, so a resize undoes and recreates it. In between,
 //! its programs run outside. This module records what they, and the children that they fork in that time, need to return.
 
 use crate::parcel::{Arrival, MoveContext, MovePurpose, MoveUnit, PlannedMove, ThreadMove};
@@ -85,24 +85,24 @@ impl PartitionTasks {
     /// A journal that cannot be written.
     pub fn move_back(
         &self,
-        ground: &MoveContext,
+        context: &MoveContext,
         journal: &mut Journal,
         dwelling: TaskDestination,
     ) -> Result<Vec<Arrival>, ApplyError> {
         let mut arrivals = Vec::new();
         let mut done: BTreeSet<TaskKey> = BTreeSet::new();
         for _ in 0..PASSES {
-            let all_tasks = tasks::read(ground.system.root()).unwrap_or_default();
+            let all_tasks = tasks::read(context.system.root()).unwrap_or_default();
             let family = self.family(&all_tasks);
             let coming: Vec<&Task> = family.iter().copied().filter(|task| done.insert(task.key)).collect();
             if coming.is_empty() {
                 break;
             }
-            let parcels = self.parcels(&all_tasks, &coming, ground.hierarchy.version, dwelling);
-            arrivals.extend(relocate(ground, journal, &parcels)?);
+            let parcels = self.parcels(&all_tasks, &coming, context.hierarchy.version, dwelling);
+            arrivals.extend(relocate(context, journal, &parcels)?);
         }
         for arrival in &arrivals {
-            self.restore_policy(ground.system, arrival);
+            self.restore_policy(context.system, arrival);
         }
         Ok(arrivals)
     }

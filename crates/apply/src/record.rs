@@ -109,7 +109,7 @@ pub enum JournalEvent {
         /// Its former policy and priority, as `fifo:99`.
         former: String,
     },
-    /// A partition in force is about to be undone and recreated. Until `Resized`, both halves are one operation: if the
+    /// An active partition is about to be undone and recreated. Until `Resized`, both halves are one operation: if the
     /// process is interrupted in between, undo restores the state before the partition from the journal.
     Resizing {
         /// Name of the partition.
@@ -126,7 +126,7 @@ pub enum JournalEvent {
         /// `seq` of the `resizing`.
         of: u64,
     },
-    /// Settings of a partition in force are about to be repaired: another program changed one, or a new one appeared. The writes
+    /// Settings of an active partition are about to be repaired: another program changed one, or a new one appeared. The writes
     /// until `Mended` belong to its layer. Undo restores the state before the partition, and for new settings the value found.
     Mending {
         /// `seq` of the `begin` of the partition.

@@ -17,14 +17,14 @@ use std::collections::BTreeMap;
 /// # Errors
 /// A journal that cannot be written; either nothing was moved, or every move is recorded.
 pub fn relocate(
-    ground: &MoveContext,
+    context: &MoveContext,
     journal: &mut Journal,
     parcels: &[PlannedMove],
 ) -> Result<Vec<Arrival>, ApplyError> {
-    if ground.hierarchy.version == Version::V2 {
-        way::make_way(ground, journal, parcels)?;
+    if context.hierarchy.version == Version::V2 {
+        way::make_way(context, journal, parcels)?;
     }
-    batch(ground, journal, parcels)
+    batch(context, journal, parcels)
 }
 
 /// One task of a batch: index of its parcel, its former place, the pin that it gets, and its former pin.
@@ -36,32 +36,32 @@ struct StartedMove {
 }
 
 /// Like [`relocate`], for a prepared target.
-fn batch(ground: &MoveContext, journal: &mut Journal, parcels: &[PlannedMove]) -> Result<Vec<Arrival>, ApplyError> {
+fn batch(context: &MoveContext, journal: &mut Journal, parcels: &[PlannedMove]) -> Result<Vec<Arrival>, ApplyError> {
     let mut places = EffectiveCpus::default();
     let mut departures = Vec::new();
     let mut started: Vec<StartedMove> = Vec::new();
-    let since = own_start(ground);
+    let since = own_start(context);
     for (number, parcel) in parcels.iter().enumerate() {
         for ThreadMove { tid, pin, policy } in &parcel.tasks {
-            let version = ground.hierarchy.version;
-            let Some((task, state)) = census::state_of(ground.system, *tid, version)? else {
+            let version = context.hierarchy.version;
+            let Some((task, state)) = census::state_of(context.system, *tid, version)? else {
                 continue;
             };
             let is_pinned = pin.is_some() || !parcel.later.is_empty();
-            let mask = mask_after_undo(ground, &mut places, &state, is_pinned);
+            let mask = mask_after_undo(context, &mut places, &state, is_pinned);
             // The parameters of SCHED_DEADLINE are not in /proc, so that policy cannot be restored.
             let former = policy
                 .filter(|_| task.policy != machine::Policy::Deadline)
                 .map(|given| (FormerPolicy::of(&task), given));
             let waits = (parcel.stay == MovePurpose::Waits).then(|| HoldingCgroup {
-                cgroup: below(ground, &parcel.to),
+                cgroup: below(context, &parcel.to),
                 since,
             });
             started.push(StartedMove {
                 number,
                 before: state.clone(),
                 pin: pin.clone(),
-                previous_mask: mask.clone().filter(|_| is_pinned_outside(ground, parcel, &state)),
+                previous_mask: mask.clone().filter(|_| is_pinned_outside(context, parcel, &state)),
             });
             departures.push(Departure {
                 state,
@@ -74,16 +74,16 @@ fn batch(ground: &MoveContext, journal: &mut Journal, parcels: &[PlannedMove]) -
     if started.is_empty() {
         return Ok(Vec::new());
     }
-    ended_moves::drop_ended(ground.system, journal);
+    ended_moves::drop_ended(context.system, journal);
     let of = journal.append(JournalEvent::Moving { tasks: departures })?;
-    let outcomes: Vec<ChangeOutcome> = parcels.iter().map(|parcel| enter(ground, parcel)).collect();
+    let outcomes: Vec<ChangeOutcome> = parcels.iter().map(|parcel| enter(context, parcel)).collect();
     let mut arrivals = Vec::with_capacity(started.len());
     let mut masks = Vec::new();
     for one in started {
         let (Some(parcel), Some(outcome)) = (parcels.get(one.number), outcomes.get(one.number)) else {
             continue;
         };
-        let arrival = arrive(ground, &mut places, parcel, outcome, one)?;
+        let arrival = arrive(context, &mut places, parcel, outcome, one)?;
         if let Some(after) = &arrival.after {
             masks.push((after.key, after.mask.clone()));
             masks.extend(parcel.later.iter().map(|mask| (after.key, mask.clone())));
@@ -97,34 +97,34 @@ fn batch(ground: &MoveContext, journal: &mut Journal, parcels: &[PlannedMove]) -
 /// The mask that undo gives the task. An unpinned task gets the mask of its cgroup from the kernel. If we are about to
 /// pin it, undo restores the mask from before partitions took their CPUs.
 fn mask_after_undo(
-    ground: &MoveContext,
+    context: &MoveContext,
     places: &mut EffectiveCpus,
     state: &TaskState,
     will_pin: bool,
 ) -> Option<CpuSet> {
-    if state.mask.is_subset(ground.isolated) {
-        return will_pin.then(|| places.of(ground, "/").or(ground.isolated));
+    if state.mask.is_subset(context.isolated) {
+        return will_pin.then(|| places.of(context, "/").or(context.isolated));
     }
-    let usual = places.of(ground, state.cgroup.as_deref().unwrap_or("/"));
-    if !usual.minus(ground.isolated).is_subset(&state.mask) {
+    let usual = places.of(context, state.cgroup.as_deref().unwrap_or("/"));
+    if !usual.minus(context.isolated).is_subset(&state.mask) {
         return Some(state.mask.clone());
     }
-    will_pin.then(|| state.mask.or(ground.isolated))
+    will_pin.then(|| state.mask.or(context.isolated))
 }
 
 /// Moves a parcel. On its own it moves the calling process into a cgroup that is no partition of ours, before it executes
 /// a program there; that changes nothing that existed, so there is nothing to undo.
 #[must_use]
-pub fn enter(ground: &MoveContext, parcel: &PlannedMove) -> ChangeOutcome {
-    let list = match (parcel.unit, ground.hierarchy.version) {
+pub fn enter(context: &MoveContext, parcel: &PlannedMove) -> ChangeOutcome {
+    let list = match (parcel.unit, context.hierarchy.version) {
         (MoveUnit::Process, _) => "cgroup.procs",
         (MoveUnit::Thread, Version::V1) => "tasks",
         (MoveUnit::Thread, Version::V2) => "cgroup.threads",
     };
-    if parcel.unit == MoveUnit::Process && ground.hierarchy.version == Version::V2 {
-        threads::gather(ground, parcel);
+    if parcel.unit == MoveUnit::Process && context.hierarchy.version == Version::V2 {
+        threads::gather(context, parcel);
     }
-    match ground
+    match context
         .system
         .write(&format!("{}/{list}", parcel.to), &parcel.tid.to_string())
     {
@@ -138,7 +138,7 @@ pub fn enter(ground: &MoveContext, parcel: &PlannedMove) -> ChangeOutcome {
 
 /// Pins the task if requested, and reads where it is.
 fn arrive(
-    ground: &MoveContext,
+    context: &MoveContext,
     places: &mut EffectiveCpus,
     parcel: &PlannedMove,
     outcome: &ChangeOutcome,
@@ -151,17 +151,17 @@ fn arrive(
         ..
     } = one;
     let mut pin_refused = None;
-    let destination = below(ground, &parcel.to);
+    let destination = below(context, &parcel.to);
     let pin = match (outcome, pin) {
-        (ChangeOutcome::Done, None) => corrected(ground, &places.of(ground, &destination), &before, had),
+        (ChangeOutcome::Done, None) => corrected(context, &places.of(context, &destination), &before, had),
         (_, pin) => pin,
     };
     if let (ChangeOutcome::Done, Some(cpus)) = (outcome, pin)
-        && let Err(error) = ground.system.set_affinity(before.key.tid, &cpus)
+        && let Err(error) = context.system.set_affinity(before.key.tid, &cpus)
     {
         pin_refused = error.errno().filter(|errno| *errno != libc::ESRCH);
     }
-    let after = census::state_of(ground.system, before.key.tid, ground.hierarchy.version)?
+    let after = census::state_of(context.system, before.key.tid, context.hierarchy.version)?
         .filter(|(_, state)| state.key == before.key);
     let outcome = match (outcome, &after) {
         (_, None) => ChangeOutcome::Gone,
@@ -184,28 +184,28 @@ fn arrive(
 
 /// The mask that the kernel should have given a task with its new place but did not. Before 6.2 an attach drops the
 /// former pin, and an attach to the root also gives the task the CPUs of all partitions. `None` if the mask is right.
-fn corrected(ground: &MoveContext, room: &CpuSet, before: &TaskState, had: Option<CpuSet>) -> Option<CpuSet> {
-    let now = census::mask_of(ground.system, before.key)?;
-    let is_outside = !room.intersects(ground.isolated);
+fn corrected(context: &MoveContext, room: &CpuSet, before: &TaskState, had: Option<CpuSet>) -> Option<CpuSet> {
+    let now = census::mask_of(context.system, before.key)?;
+    let is_outside = !room.intersects(context.isolated);
     let had = had.filter(|_| is_outside);
     let mask = had.map_or_else(|| now.and(room), |had| had.and(room));
-    (ground.hierarchy.version == Version::V2 && !mask.is_empty() && mask != now).then_some(mask)
+    (context.hierarchy.version == Version::V2 && !mask.is_empty() && mask != now).then_some(mask)
 }
 
 /// Whether the mask that undo restores is the task's current pin, outside of all partitions.
-fn is_pinned_outside(ground: &MoveContext, parcel: &PlannedMove, state: &TaskState) -> bool {
-    parcel.later.is_empty() && !state.mask.is_subset(ground.isolated)
+fn is_pinned_outside(context: &MoveContext, parcel: &PlannedMove, state: &TaskState) -> bool {
+    parcel.later.is_empty() && !state.mask.is_subset(context.isolated)
 }
 
 /// A directory as a path below the mount.
-fn below(ground: &MoveContext, dir: &str) -> String {
-    let path = dir.strip_prefix(ground.hierarchy.mount.as_str());
+fn below(context: &MoveContext, dir: &str) -> String {
+    let path = dir.strip_prefix(context.hierarchy.mount.as_str());
     path.filter(|path| !path.is_empty()).unwrap_or("/").to_owned()
 }
 
 /// Start time of this process, in clock ticks since boot. A process that starts later may be a child of a moved task.
-fn own_start(ground: &MoveContext) -> u64 {
-    machine::tasks::read_one(ground.system.root(), std::process::id()).map_or(0, |own| own.key.start_time)
+fn own_start(context: &MoveContext) -> u64 {
+    machine::tasks::read_one(context.system.root(), std::process::id()).map_or(0, |own| own.key.start_time)
 }
 
 /// Where the tasks of a partition came from, and the masks that they need there: [`TaskOrigins::of`].
@@ -252,29 +252,29 @@ impl TaskOrigins {
     #[must_use]
     pub fn of(
         &self,
-        ground: &MoveContext,
+        context: &MoveContext,
         task: &Task,
         inside: &str,
         otherwise: &str,
     ) -> (String, Option<CpuSet>, Option<FormerPolicy>) {
         let own = self.known.get(&task.key);
-        let origin = own.or_else(|| self.ancestor_departure(ground, task, inside));
-        let mount = &ground.hierarchy.mount;
+        let origin = own.or_else(|| self.ancestor_departure(context, task, inside));
+        let mount = &context.hierarchy.mount;
         let dir = origin
             .and_then(|departure| departure.state.cgroup.clone())
             .map(|cgroup| format!("{mount}{}", cgroup.trim_end_matches('/')))
-            .filter(|dir| dir != inside && matches!(ground.system.root().kind(dir), Ok(Some(_))))
+            .filter(|dir| dir != inside && matches!(context.system.root().kind(dir), Ok(Some(_))))
             .unwrap_or_else(|| otherwise.to_owned());
         let former = own
             .filter(|departure| departure.gets_back.as_ref() == Some(&departure.state.mask))
             .map(|departure| departure.state.mask.clone());
         let cgroup = |dir: &str| dir.strip_prefix(mount.as_str()).unwrap_or("/").to_owned();
         let mut places = EffectiveCpus::default();
-        let whole = places.of(ground, &cgroup(inside));
+        let whole = places.of(context, &cgroup(inside));
         let pinned_inside = task.allowed.as_ref().is_some_and(|mask| *mask != whole);
         let mask = former.or_else(|| {
             pinned_inside
-                .then(|| places.of(ground, &cgroup(&dir)).minus(ground.isolated))
+                .then(|| places.of(context, &cgroup(&dir)).minus(context.isolated))
                 .filter(|mask| !mask.is_empty())
         });
         let policy = own
@@ -284,7 +284,7 @@ impl TaskOrigins {
         (dir, mask, policy)
     }
 
-    fn ancestor_departure(&self, ground: &MoveContext, task: &Task, inside: &str) -> Option<&Departure> {
+    fn ancestor_departure(&self, context: &MoveContext, task: &Task, inside: &str) -> Option<&Departure> {
         const GENERATIONS: usize = 64;
         let mut child = task.clone();
         for _ in 0..GENERATIONS {
@@ -294,13 +294,13 @@ impl TaskOrigins {
             } else {
                 child.pid
             };
-            let version = ground.hierarchy.version;
-            let parent = machine::tasks::read_one(ground.system.root(), next)?;
+            let version = context.hierarchy.version;
+            let parent = machine::tasks::read_one(context.system.root(), next)?;
             if let Some(known) = self.known.get(&parent.key) {
                 return Some(known);
             }
-            let cgroup = machine::tasks::cgroup_of(ground.system.root(), next, version)?;
-            if format!("{}{cgroup}", ground.hierarchy.mount) != inside {
+            let cgroup = machine::tasks::cgroup_of(context.system.root(), next, version)?;
+            if format!("{}{cgroup}", context.hierarchy.mount) != inside {
                 return None;
             }
             child = parent;
@@ -316,27 +316,27 @@ struct EffectiveCpus {
 }
 
 impl EffectiveCpus {
-    fn of(&mut self, ground: &MoveContext, cgroup: &str) -> CpuSet {
+    fn of(&mut self, context: &MoveContext, cgroup: &str) -> CpuSet {
         if let Some(known) = self.known.get(cgroup) {
             return known.clone();
         }
-        let cpus = effective(ground, cgroup);
+        let cpus = effective(context, cgroup);
         self.known.insert(cgroup.to_owned(), cpus.clone());
         cpus
     }
 }
 
 /// `cpuset.cpus.effective` of the cgroup, or of the nearest one above it that has the file.
-fn effective(ground: &MoveContext, cgroup: &str) -> CpuSet {
+fn effective(context: &MoveContext, cgroup: &str) -> CpuSet {
     let Hierarchy {
         mount, version, prefix, ..
-    } = ground.hierarchy;
+    } = context.hierarchy;
     let files = match version {
         // A v1 set's own list is the effective one, unless a CPU is offline.
         Version::V1 => [format!("{prefix}effective_cpus"), format!("{prefix}cpus")],
         Version::V2 => ["cpuset.cpus.effective".to_owned(), "cpuset.cpus".to_owned()],
     };
-    let root = ground.system.root();
+    let root = context.system.root();
     let mut dir = cgroup.trim_end_matches('/');
     loop {
         for file in &files {

@@ -1,4 +1,4 @@
-//! Repairs settings that a partition in force has lost, through the journal and as part of the partition's own layer.
+//! Repairs settings that an active partition has lost, through the journal and as part of the partition's own layer.
 //!
 //! Undo then restores the state before the partition. For settings that the partition changed, its first write has that state.
 //! For settings that were right then, the layer's `found` has it. For later ones, it is what the repair found. The value that
@@ -36,7 +36,7 @@ pub struct RepairRequest<'a> {
     pub tool: &'a str,
 }
 
-/// Makes changes that a partition in force needs. The caller holds the lock of the state directory and has read the
+/// Makes changes that an active partition needs. The caller holds the lock of the state directory and has read the
 /// machine under it. Kernel refusals are reported and do not stop the rest.
 ///
 /// # Errors
@@ -87,7 +87,7 @@ pub fn repair(
     let made = changes
         .iter()
         .zip(&former_values)
-        .try_for_each(|(change, stood)| context.make(&mut journal, change, stood.as_deref(), &mut result));
+        .try_for_each(|(change, former)| context.make(&mut journal, change, former.as_deref(), &mut result));
     journal.append(JournalEvent::Mended { of })?;
     made.map(|()| result)
 }
@@ -118,12 +118,12 @@ struct RepairContext<'a> {
 }
 
 impl RepairContext<'_> {
-    /// Makes one change; `stood` is what its file held before the partition.
+    /// Makes one change; `former` is what its file held before the partition.
     fn make(
         &self,
         journal: &mut Journal,
         change: &Change,
-        stood: Option<&str>,
+        former: Option<&str>,
         mended: &mut RepairOutcome,
     ) -> Result<(), ApplyError> {
         let hierarchy = self.machine.cgroups.cpuset.as_ref();
@@ -137,9 +137,10 @@ impl RepairContext<'_> {
             reserved_cpus: &self.others.cpus,
             usual: std::slice::from_ref(&self.others.usual),
             pins: &mut None,
+            threads: &mut None,
             isolating: &self.isolating,
             busy: BusyLoops::default(),
-            content_before: stood,
+            content_before: former,
             findings: &mut mended.findings,
         };
         let step = match actions::enact(&mut stage, change) {

@@ -5,7 +5,7 @@
 
 use crate::record::JournalEvent;
 pub use crate::resize_record::Resize;
-use crate::undo::{Force, OpenResize, UndoOutcome, UndoRequest, UndoTarget, undo_open};
+use crate::undo::{Force, OpenResize, UndoOutcome, UndoRequest, UndoTarget, no_partition, undo_open};
 use crate::{ApplyError, Journal, PartitionTasks, Storage, System};
 use machine::CpuSet;
 
@@ -22,10 +22,7 @@ pub fn begin(
     partition_tasks: &PartitionTasks,
 ) -> Result<UndoOutcome, ApplyError> {
     let Some(mut journal) = Journal::open(storage)? else {
-        return Err(ApplyError::NoPartition {
-            name: name.to_owned(),
-            in_force: "nothing is".to_owned(),
-        });
+        return Err(no_partition(name, &[]));
     };
     journal.append(JournalEvent::Resizing {
         name: name.to_owned(),

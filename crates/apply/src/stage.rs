@@ -1,8 +1,9 @@
-//! Holds what an action of `apply` works with: the machine, the journal, and the state of the partitions in force.
+//! Holds what an action of `apply` works with: the machine, the journal, and the state of the active partitions.
 
 use crate::layers::is_in;
 use crate::record::{ChangeOutcome, JournalEvent, StateAfter, StateBefore, TaskState};
 use crate::{ApplyError, BusyLoops, Journal, System};
+use machine::tasks::ThreadList;
 use machine::{CpuSet, Version};
 use plan::{Change, Finding};
 
@@ -18,16 +19,18 @@ pub(crate) struct ActionContext<'a, 'j> {
     pub mount: &'a str,
     /// Whether unpinned tasks may be recorded together.
     pub recording_mode: RecordingMode,
-    /// Cgroups of the partitions in force; tasks in them are not changed.
+    /// Cgroups of the active partitions; tasks in them are not changed.
     pub others: &'a [String],
-    /// CPUs of the partitions in force.
+    /// CPUs of the active partitions.
     pub reserved_cpus: &'a CpuSet,
-    /// Masks of unpinned tasks: the online CPUs minus those of the partitions in force. Once this partition has taken
+    /// Masks of unpinned tasks: the online CPUs minus those of the active partitions. Once this partition has taken
     /// its CPUs, also minus those.
     pub usual: &'a [CpuSet],
     /// Tasks that were pinned when this apply first checked. The time until its last write is short, so ten thousand
     /// other tasks are not checked again.
     pub pins: &'a mut Option<Vec<TaskState>>,
+    /// The threads that were listed by that check.
+    pub threads: &'a mut Option<ThreadList>,
     /// What the file held before the layer, if another program may have written to it since: undo restores this value,
     /// not that program's. `None` in an apply.
     pub content_before: Option<&'a str>,
@@ -74,7 +77,7 @@ impl StepResult {
 }
 
 impl ActionContext<'_, '_> {
-    /// Whether a cgroup is a partition that is in force already.
+    /// Whether a cgroup is a partition that is active already.
     pub fn is_active_partition(&self, cgroup: &str) -> bool {
         self.others.iter().any(|other| is_in(cgroup, other))
     }
@@ -89,7 +92,7 @@ impl ActionContext<'_, '_> {
         self.usual.first().is_some_and(|all| all.is_subset(mask))
     }
 
-    /// A task as recorded before it is moved. CPUs that partitions in force took from an unpinned task are added: it
+    /// A task as recorded before it is moved. CPUs that active partitions took from an unpinned task are added: it
     /// gets them back if those partitions end before this layer.
     pub fn state_to_record(&self, state: TaskState) -> TaskState {
         match self.is_everywhere(&state.mask) {

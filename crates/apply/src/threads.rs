@@ -97,29 +97,29 @@ pub fn threads_of(root: &Root, pid: u32) -> Vec<u32> {
 
 /// Whether a thread of the process, other than those in `leaving`, is in a threaded cgroup.
 #[must_use]
-pub fn has_others_inside(ground: &MoveContext, pid: u32, leaving: &[u32]) -> bool {
-    let root = ground.system.root();
+pub fn has_others_inside(context: &MoveContext, pid: u32, leaving: &[u32]) -> bool {
+    let root = context.system.root();
     let others = threads_of(root, pid);
     let mut others = others.iter().filter(|tid| !leaving.contains(tid));
     others.any(|tid| {
         let cgroup = machine::tasks::cgroup_of(root, *tid, Version::V2);
-        cgroup.is_some_and(|cgroup| is_threaded(root, &dir_of(&ground.hierarchy.mount, &cgroup)))
+        cgroup.is_some_and(|cgroup| is_threaded(root, &dir_of(&context.hierarchy.mount, &cgroup)))
     })
 }
 
 /// The domain above a threaded cgroup, as a directory.
 #[must_use]
-pub fn domain_dir(ground: &MoveContext, dir: &str) -> String {
-    let mount = &ground.hierarchy.mount;
+pub fn domain_dir(context: &MoveContext, dir: &str) -> String {
+    let mount = &context.hierarchy.mount;
     let cgroup = dir.strip_prefix(mount.as_str()).unwrap_or(dir);
-    dir_of(mount, &domain_of(ground.system.root(), mount, cgroup))
+    dir_of(mount, &domain_of(context.system.root(), mount, cgroup))
 }
 
 /// Checks what a move of a single thread into a partition on v2 requires.
 #[must_use]
-pub fn threshold(ground: &MoveContext, tid: u32, to: &str) -> ThreadMoveObstacle {
-    let root = ground.system.root();
-    let mount = &ground.hierarchy.mount;
+pub fn threshold(context: &MoveContext, tid: u32, to: &str) -> ThreadMoveObstacle {
+    let root = context.system.root();
+    let mount = &context.hierarchy.mount;
     if !is_threaded(root, to) && is_populated(root, to) {
         return ThreadMoveObstacle::Populated;
     }
@@ -140,9 +140,9 @@ pub fn threshold(ground: &MoveContext, tid: u32, to: &str) -> ThreadMoveObstacle
 /// Moves threads of a process that are in threaded cgroups to their leader, before the process is moved as a whole. The
 /// kernel looks only at the cpuset of the first thread (`cpuset_attach`, from 6.2 on). If the move does not change that
 /// thread's CPUs, threads from other cgroups keep their former CPUs. Refusals show when the process is moved.
-pub(crate) fn gather(ground: &MoveContext, parcel: &PlannedMove) {
-    let root = ground.system.root();
-    let mount = &ground.hierarchy.mount;
+pub(crate) fn gather(context: &MoveContext, parcel: &PlannedMove) {
+    let root = context.system.root();
+    let mount = &context.hierarchy.mount;
     let place = |tid: u32| machine::tasks::cgroup_of(root, tid, Version::V2);
     let Some(leader) = place(parcel.tid).filter(|_| parcel.tasks.len() > 1) else {
         return;
@@ -151,7 +151,7 @@ pub(crate) fn gather(ground: &MoveContext, parcel: &PlannedMove) {
         let apart = place(passenger.tid).filter(|cgroup| *cgroup != leader);
         if apart.is_some_and(|cgroup| is_threaded(root, &dir_of(mount, &cgroup))) {
             let list = format!("{}/cgroup.threads", dir_of(mount, &leader));
-            let _ = ground.system.write(&list, &passenger.tid.to_string());
+            let _ = context.system.write(&list, &passenger.tid.to_string());
         }
     }
 }

@@ -114,7 +114,7 @@ impl ledger::TracefsLease for TracingLease {
             let is_there = system.root().kind(&dir)?.is_some();
             if is_there && !ledger::remove_unless_busy(system, || system.remove_dir(&dir))? {
                 left.push(format!(
-                    "{}: another program reads it, so it stays until that ends",
+                    "{}: another program reads it, so it stays until that program ends",
                     Tracefs::display_path(&path)
                 ));
                 return Ok(false);
@@ -132,7 +132,7 @@ impl ledger::TracefsLease for TracingLease {
                 system.write(&file, &shared.former)?;
             } else if !is_as_written(&shared.file, &now, &shared.former) {
                 left.push(format!(
-                    "{}: `{now}` now, set by another program; before it was `{}`",
+                    "{}: `{now}`, set by another program; previously `{}`",
                     Tracefs::display_path(&shared.file),
                     shared.former
                 ));

@@ -135,7 +135,7 @@ impl UndoOutcome {
     }
 }
 
-/// Undoes what is in force. An interrupted undo is finished first. The caller holds the lock of the state directory.
+/// Undoes what is active. An interrupted undo is finished first. The caller holds the lock of the state directory.
 ///
 /// # Errors
 /// A journal that cannot be read, [`ApplyError::NoPartition`], [`ApplyError::Within`]. Everything else is in the result.
@@ -155,7 +155,7 @@ pub fn undo(
     let state = journal.state(boot_id);
     if state == JournalState::Void {
         journal.retire()?;
-        let notes = vec!["what was in force belonged to an earlier boot and went with it".to_owned()];
+        let notes = vec!["the active partitions belonged to an earlier boot and ended with it".to_owned()];
         return Ok(UndoOutcome {
             notes,
             ..UndoOutcome::default()
@@ -240,7 +240,7 @@ fn finish_resize(
     undone.was_in_force = true;
     undone.undone_partitions.push(open.name.clone());
     undone.notes.push(format!(
-        "recreating partition {} with CPU {} had been stopped in the middle; this is the state before the partition",
+        "recreating partition {} with CPU {} was interrupted; this is the state before the partition",
         open.name, open.cpus
     ));
     let half = journal
@@ -277,7 +277,7 @@ fn next_layer(journal: &Journal, which: UndoTarget, undone: &UndoOutcome) -> Res
         UndoTarget::Because(reason) => live().find(|layer| layer.reason == reason),
         UndoTarget::Guarded(token) => live().find(|layer| layer.guard == Some(token)),
         UndoTarget::To(to) => {
-            // A plan is undone as a whole: nobody ever requested half of one.
+            // A plan is undone as a whole: half of one is never requested.
             if let Some(layer) = live().find(|layer| layer.seq <= to && to < layer.end) {
                 return Err(ApplyError::Within {
                     to,
@@ -310,10 +310,7 @@ fn next_layer(journal: &Journal, which: UndoTarget, undone: &UndoOutcome) -> Res
 pub(crate) fn no_partition(name: &str, in_force: &[&str]) -> ApplyError {
     ApplyError::NoPartition {
         name: name.to_owned(),
-        in_force: match in_force {
-            [] => "nothing is".to_owned(),
-            names => names.join(", "),
-        },
+        in_force: in_force.iter().map(ToString::to_string).collect(),
     }
 }
 

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// How certain a name is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Confidence {
     /// A kernel event reports it.
@@ -18,6 +19,7 @@ pub enum Confidence {
 
 /// The cause of an interruption.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Culprit {
     /// Its thread, the first one if there are several; 0 if no thread caused it: an interrupt, the idle loop.
     pub pid: i32,
@@ -38,6 +40,7 @@ pub struct Culprit {
 
 /// One link of a chain of causes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Link {
     /// What was done: `disk write`, `munmap`, `irq 45 nvme0q3`.
     pub what: String,
@@ -51,6 +54,7 @@ pub struct Link {
 
 /// What a row is about, as input for a cure.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum InterruptionSubject {
     /// Nothing with a number.
@@ -74,6 +78,7 @@ impl InterruptionSubject {
 
 /// All interruptions of one kind and one culprit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Interruption {
     /// Its class.
     pub class: Class,
@@ -91,7 +96,7 @@ pub struct Interruption {
     pub culprit: Option<Culprit>,
     /// How certain the name is; the culprit is at most as certain.
     pub confidence: Confidence,
-    /// The command that would stop it, or `nothing` with the reason; empty until [`BlameResult::cure`].
+    /// The command that would stop it, or `nothing` with the reason; empty before cures are determined.
     pub fix: String,
     /// What that command changes, and its cost.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -103,6 +108,7 @@ pub struct Interruption {
 
 /// The source of the gaps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum GapSource {
     /// Measured by a spinning probe.
@@ -119,6 +125,7 @@ pub enum GapSource {
 
 /// One CPU.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CpuAnswer {
     /// Its number.
     pub cpu: u32,
@@ -139,7 +146,7 @@ pub struct CpuAnswer {
     pub outside: u64,
     /// Longest time between two gaps; `None` if the individual gaps are unknown.
     pub longest_run_ns: Option<u64>,
-    /// Events that the kernel dropped for this CPU. If there are any, names may be missing.
+    /// Events of this CPU that the kernel dropped, or that became readable too late. If there are any, names may be missing.
     pub lost_events: u64,
     /// The rows, most time first.
     pub interruptions: Vec<Interruption>,
@@ -184,6 +191,7 @@ impl CpuAnswer {
 
 /// The answer for all requested CPUs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BlameResult {
     /// One entry per CPU, in their order.
     pub cpus: Vec<CpuAnswer>,

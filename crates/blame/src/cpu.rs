@@ -50,7 +50,6 @@ pub(crate) struct CpuTracker {
     /// Thread locations that other CPUs reported.
     changes: Vec<(u64, i32, ThreadStateChange)>,
     /// End of the time that has been attributed.
-    /// End of the time that has been attributed.
     pub(crate) at: u64,
     pub(crate) current: i32,
     irqs: Vec<ExecutionContext>,
@@ -164,10 +163,12 @@ impl CpuTracker {
         self.window.end = end.max(self.window.start);
     }
 
-    /// No more events before this time.
+    /// No more events before this time. Only the next event shows whether a program's CPU is still idle.
     pub(crate) fn pass(&mut self, to: u64) {
         self.settle();
-        self.charge_to(to);
+        if self.is_measured() || !self.can_leave_idle() {
+            self.charge_to(to);
+        }
     }
 
     /// What has the CPU now, if not the victim.
@@ -360,12 +361,16 @@ impl CpuTracker {
         true
     }
 
-    /// Makes a thread current that runs although the last event says that the CPU was idle. Returns whether it did. Some kernels
-    /// record no switch from the idle task of a CPU (seen on 6.18 in a virtual machine, always on CPU 1). The idle task leaves as
-    /// soon as a thread can run, so the switch came right after the last event; only a throttled thread waits for an idle CPU.
+    /// Whether the last event says that the CPU is idle, and no thread is throttled. Some kernels record no switch from the idle
+    /// task of a CPU (seen on 6.18 in a virtual machine, always on CPU 1). The idle task leaves as soon as a thread can run, so
+    /// the switch came right after the last event; only a throttled thread waits for an idle CPU.
+    fn can_leave_idle(&self) -> bool {
+        self.current == 0 && self.task.as_ref().is_none_or(|idle| idle.culprit.is_none())
+    }
+
+    /// Makes a thread current that runs although the last event says that the CPU was idle. Returns whether it did.
     pub(crate) fn left_idle(&mut self, pid: i32, comm: impl FnOnce() -> String) -> bool {
-        let is_throttled = self.task.as_ref().is_some_and(|idle| idle.culprit.is_some());
-        if self.current != 0 || pid == 0 || is_throttled {
+        if pid == 0 || !self.can_leave_idle() {
             return false;
         }
         // Another CPU may have woken the thread since then.
@@ -402,6 +407,14 @@ impl CpuTracker {
 
     /// Ends all contexts at the end of the window.
     pub(crate) fn finish(mut self) -> CpuAnswer {
+        self.settle();
+        if let Some(pid) = self
+            .victims
+            .any_waiting()
+            .filter(|_| !self.is_measured() && self.can_leave_idle())
+        {
+            self.seen(pid, "");
+        }
         self.charge(self.window.end);
         self.cut();
         self.resolve(BlankSuccessor::Nothing);

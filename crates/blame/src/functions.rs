@@ -18,6 +18,7 @@ const THREADS: usize = 4_096;
 
 /// The functions in which the time of one gap was spent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GapFunctions {
     /// CPU of the gap.
     pub cpu: u32,
@@ -37,6 +38,7 @@ pub struct GapFunctions {
 
 /// The time of one function in a gap.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FunctionTime {
     /// Its name, or its address if the kernel hides names.
     pub name: String,
@@ -50,6 +52,7 @@ pub struct FunctionTime {
 
 /// The report of one run of the tracer.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FunctionsReport {
     /// The kernel's tracer; `None` if none ran.
     pub by: Option<&'static str>,
@@ -65,6 +68,7 @@ pub struct FunctionsReport {
 
 /// Function records that did not fit into a CPU's buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LostRecords {
     /// The CPU.
     pub cpu: u32,

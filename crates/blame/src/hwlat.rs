@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 /// Its findings on one CPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HwlatCpu {
     /// Where.
     pub cpu: u32,
@@ -22,6 +23,7 @@ pub struct HwlatCpu {
 
 /// Report of one run of the tracer.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HwlatReport {
     /// The kernel's tracer; `None` if none ran.
     pub by: Option<&'static str>,

@@ -53,7 +53,7 @@ pub(crate) struct InterruptionRows {
     places: HashMap<RowKey, usize>,
     rows: Vec<Interruption>,
     threads: Vec<HashSet<i32>>,
-    /// Threads that a row's interruptions served, as found out after they ended, and how often.
+    /// Threads that a row's interruptions served, as known after they ended, and how often.
     served: HashMap<usize, HashMap<CulpritKey, (Culprit, u64)>>,
 }
 

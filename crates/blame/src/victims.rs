@@ -35,6 +35,11 @@ impl Victims {
         !self.waiting.is_empty()
     }
 
+    /// One of those that could run here but do not.
+    pub(crate) fn any_waiting(&self) -> Option<i32> {
+        self.waiting.iter().copied().min()
+    }
+
     /// Whether this one does.
     pub(crate) fn waits_for(&self, pid: i32) -> bool {
         self.waiting.contains(&pid)

@@ -155,10 +155,10 @@ fn fallback(
         Fallback::Stays(what) => Ok((Vec::new(), format!("stays bootable as it was: {what}"))),
         Fallback::Made(made, what) => Ok((made, format!("stays bootable as it was: {what}"))),
         Fallback::None { why, next } if need == FallbackRequirement::Fallback => {
-            let what = "no entry would stay bootable as it was";
+            let what = "no entry would keep the present boot line";
             Err(BootError::usage(what, why, next))
         }
-        Fallback::None { why, .. } => Ok((Vec::new(), format!("no entry stays as it was: {why}"))),
+        Fallback::None { why, .. } => Ok((Vec::new(), format!("no entry keeps the present boot line: {why}"))),
     }
 }
 
@@ -168,7 +168,7 @@ fn add_replaced(swaps: &BTreeMap<String, Vec<Swap>>, notes: &mut Vec<String>) {
         if let (Some(before), after) = (&swap.before, &swap.after) {
             let note = match after {
                 Some(after) => format!("{before} becomes {after}"),
-                None => format!("{before} goes"),
+                None => format!("{before} is removed"),
             };
             if !notes.contains(&note) {
                 notes.push(note);
@@ -256,9 +256,9 @@ fn without_own_changes(
     if ours.loader != loader.name {
         return Err(BootError::Failed(Failure::new(
             Status::Conflict,
-            format!("quietcore's words are in the files of loader {}", ours.loader),
-            "one machine has one boot line of ours",
-            "take them out with `quietcore boot clear` first",
+            format!("quietcore added parameters to the files of loader {}", ours.loader),
+            "quietcore changes the boot line of one loader only",
+            "remove them first with `quietcore boot clear`",
         )));
     }
     let mut slots: Vec<LineSlot> = Vec::new();
@@ -291,7 +291,7 @@ fn undo_default_line(
     for slot in slots {
         let raw = slot.raw(tree)?;
         let (back, missing) = undo_swaps(&part(slot, &raw), &all);
-        let missing_note = |word: String| format!("{word} is not there any more");
+        let missing_note = |word: String| format!("{word} is no longer there");
         work.left.extend(missing.into_iter().map(missing_note));
         texts.push((slot, back));
     }
@@ -319,8 +319,10 @@ fn undo_file(tree: &dyn FileTree, file: &OwnFile, slots: &[LineSlot], work: &mut
         (false, false) => None,
     };
     if let Some(changed) = changed {
-        work.left
-            .push(format!("{}: another program {changed} it since", file.path));
+        work.left.push(format!(
+            "{}: another program {changed} it after quietcore wrote it",
+            file.path
+        ));
         return Ok(());
     }
     let mut texts = Vec::new();
@@ -329,7 +331,7 @@ fn undo_file(tree: &dyn FileTree, file: &OwnFile, slots: &[LineSlot], work: &mut
         let swaps = file.swaps.iter().filter(|swap| swap.key == slot.key);
         let swaps: Vec<Swap> = swaps.cloned().collect();
         let (back, missing) = undo_swaps(&part(slot, &raw), &swaps);
-        let missing_note = |word: String| format!("{}: {word} is not there any more", file.path);
+        let missing_note = |word: String| format!("{}: {word} is no longer there", file.path);
         work.left.extend(missing.into_iter().map(missing_note));
         texts.push((slot, back));
     }

@@ -59,7 +59,7 @@ pub fn check_words(tree: &dyn FileTree, loader: &'static Loader, words: &[String
             return Err(BootError::no_place(
                 line.slots.first().map_or("", |slot| slot.path.as_str()),
                 format!(
-                    "on the line of {} the kernel would not read `{word}`, once and by itself",
+                    "on the line of {} the kernel would not read `{word}` as one separate parameter",
                     line.name
                 ),
                 "look for a quote that is not closed on that line",
@@ -76,8 +76,8 @@ pub fn check_lists(swaps: &BTreeMap<String, Vec<Swap>>, words: &[String]) -> Res
         if let Some(word) = swaps.iter().filter_map(|swap| swap.before.as_ref()).find(computed) {
             return Err(BootError::no_place(
                 path,
-                format!("`{word}` gets its value from elsewhere, so it is not replaced"),
-                format!("change it by hand, so that the line has: {}", words.join(" ")),
+                format!("`{word}` gets its value from another file or variable, so it is not replaced"),
+                format!("edit it by hand so that the line contains: {}", words.join(" ")),
             ));
         }
     }
@@ -99,8 +99,8 @@ pub fn check_others(
             let home_slot = former.slots.get(former.new_word_slot);
             return Err(BootError::no_place(
                 home_slot.map_or("", |slot| slot.path.as_str()),
-                format!("after the edit the shell would make `{is}` of `{was}`"),
-                format!("add these words by hand: {}", words.join(" ")),
+                format!("after the edit the shell would read `{was}` as `{is}`"),
+                format!("add these parameters by hand: {}", words.join(" ")),
             ));
         }
     }

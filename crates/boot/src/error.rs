@@ -6,7 +6,7 @@ use std::fmt;
 /// Why a boot line is not changed. Nothing has been written when one of these is returned.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BootError {
-    /// Any reason that no caller has to tell from the others.
+    /// Any reason that no caller distinguishes from the others.
     Failed(Failure),
     /// A file that a shell reads and whose line cannot be computed.
     NotComputed {
@@ -105,7 +105,7 @@ impl BootError {
 
     /// A file without a slot for the line: the file, why, what to do.
     pub(crate) fn no_place(path: impl fmt::Display, why: impl ToString, next: impl Into<String>) -> BootError {
-        BootError::unable(format!("{path} has no place for the boot line"), why, next)
+        BootError::unable(format!("{path} has no line for kernel parameters"), why, next)
     }
 
     /// A loader that cannot try an entry once: why, what to do.
@@ -123,7 +123,7 @@ impl BootError {
         match self {
             BootError::NotComputed { path, line, why, .. } if !words.is_empty() => BootError::NotComputed {
                 next: format!(
-                    "add these words by hand to {place}, then run `{tool}`: {}",
+                    "add these parameters by hand to {place}, then run `{tool}`: {}",
                     words.join(" ")
                 ),
                 path,
@@ -151,12 +151,12 @@ impl From<&BootError> for Failure {
                 why,
                 next,
             } => Failure::unable(
-                format!("the boot line of {files} is not the one in {generated}, so neither is edited"),
+                format!("the boot line of {files} differs from the one in {generated}, so neither is edited"),
                 why,
                 next,
             ),
             BootError::DisplayOnly { loader, why, next } => Failure::unable(
-                format!("{loader} starts this machine, and quietcore does not edit its file"),
+                format!("{loader} starts this machine, and quietcore does not edit its files"),
                 why,
                 next,
             ),
@@ -167,8 +167,8 @@ impl From<&BootError> for Failure {
                 source_name: who,
             } => Failure::usage(
                 format!("the boot line of {entry} would be too long"),
-                format!("it would have {length} bytes, and {who} takes {most}"),
-                "write shorter CPU lists, or take words out that are not needed; nothing was changed",
+                format!("it would have {length} bytes; the limit for {who} is {most}"),
+                "write shorter CPU lists or remove parameters that are not needed; nothing was changed",
             ),
             BootError::Trial(error) => error.into(),
         }
@@ -181,16 +181,19 @@ impl From<&TrialError> for Failure {
             TrialError::NoKernel { loader, release, there } => Failure::usage(
                 format!("no entry of {loader} starts kernel {release}"),
                 format!("its entries start: {there}"),
-                "name one of those as `uname -r` has it, or install that kernel first; nothing was changed",
+                "use one of these releases, as `uname -r` prints them, or install that kernel first; nothing was \
+                 changed",
             ),
             TrialError::OneKernel { loader, release, why } => Failure::unable(
                 format!("loader {loader} cannot start kernel {release} for one boot"),
                 why,
-                "leave the kernel out, or install it by hand and try it with the kernel that then runs",
+                "leave the kernel out, or install it by hand and try it with the kernel that is started then",
             ),
-            TrialError::NoTrial { loader, why, next } => {
-                Failure::unable(format!("loader {loader} cannot try an entry for one boot"), why, next)
-            }
+            TrialError::NoTrial { loader, why, next } => Failure::unable(
+                format!("loader {loader} cannot start an entry for one boot only"),
+                why,
+                next,
+            ),
         }
     }
 }

@@ -41,7 +41,7 @@ pub use loaders::{
 };
 pub use merge::{Swap, is_repeated, on_line};
 pub use reads::{ReadExtent, reads};
-pub use seen::{BootSinceWrite, RecordedWords, has_words, isolated_by, missing_words, state_after};
+pub use seen::{BootObservation, BootSinceWrite, RecordedWords, has_words, isolated_by, missing_words, state_after};
 pub use shell_line::ShellLine;
 pub use tools::ToolRun;
 pub use tree::{EditedTree, FileKind, FileTree, MachineTree};

@@ -38,15 +38,15 @@ pub fn limit(architecture: Option<&str>) -> LineLimit {
     match (known, architecture) {
         (Some((name, size)), _) => LineLimit {
             most: size - 1,
-            source_name: format!("the kernel of {name}"),
+            source_name: format!("kernels of {name}"),
         },
         (None, Some(name)) => LineLimit {
             most: SMALLEST - 1,
-            source_name: format!("a kernel of {name}, whose limit is not known here,"),
+            source_name: format!("kernels of {name} (the smallest known limit, because the real one is unknown)"),
         },
         (None, None) => LineLimit {
             most: SMALLEST.max(1024) - 1,
-            source_name: "a kernel of unknown architecture".to_owned(),
+            source_name: "kernels of unknown architecture".to_owned(),
         },
     }
 }

@@ -150,7 +150,7 @@ pub fn fill(tree: &dyn FileTree, texts: &[(&LineSlot, String)]) -> Result<Vec<Fi
     let mut edits = Vec::new();
     for (path, mut slots) in by_file {
         // From the end, so that earlier offsets stay valid.
-        slots.sort_by_key(|(slot, _)| std::cmp::Reverse(slot.range.start));
+        slots.sort_unstable_by_key(|(slot, _)| std::cmp::Reverse(slot.range.start));
         let Some((first, _)) = slots.first() else {
             continue;
         };

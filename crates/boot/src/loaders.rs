@@ -254,25 +254,31 @@ impl Loader {
         ];
         for word in words {
             let refused = |why: &str, next: &str| {
-                let what = format!("`{word}` cannot be put on the boot line");
+                let what = format!("`{word}` cannot be added to the boot line");
                 Err(BootError::usage(what, why, next))
             };
             if word.chars().any(|letter| letter.is_control() || !letter.is_ascii()) {
                 return refused(
                     "a boot line is one line of ASCII",
-                    "write it without line ends and letters of other alphabets",
+                    "write it without line ends and non-ASCII characters",
                 );
             }
             if word.matches('"').count() % 2 == 1 {
                 return refused("a quote is not closed", "close it: name=\"value with blanks\"");
             }
             if word == "--" {
-                return refused("what follows belongs to init, not to the kernel", "leave `--` out");
+                return refused(
+                    "everything after `--` goes to init, not to the kernel",
+                    "leave `--` out",
+                );
             }
             if self.words == WordSupport::Plain && word.contains(SCRIPT) {
                 return refused(
-                    &format!("the files of {} are scripts, which would read it otherwise", self.name),
-                    "put this word into the loader's file by hand, with its quotes, and the others with `boot set`",
+                    &format!(
+                        "the files of {} are scripts, which would interpret it differently",
+                        self.name
+                    ),
+                    "add this parameter to the loader's file by hand, with its quotes, and the others with `boot set`",
                 );
             }
         }
@@ -301,14 +307,14 @@ pub fn choose(tree: &dyn FileTree, named: Option<&str>, refused: &[String]) -> R
     if let Some(name) = named {
         let one = found.iter().find(|one| one.loader.name == name).cloned();
         return one.ok_or_else(|| {
-            let found = match found.is_empty() {
-                true => "none".to_owned(),
-                false => names(&found),
+            let (found, next) = match found.is_empty() {
+                true => ("none".to_owned(), "leave --loader out"),
+                false => (names(&found), "choose one of those, or leave --loader out"),
             };
             BootError::usage(
                 format!("loader {name} was not found on this machine"),
                 format!("found: {found}"),
-                "name one of those, or leave --loader out",
+                next,
             )
         });
     }
@@ -321,11 +327,10 @@ pub fn choose(tree: &dyn FileTree, named: Option<&str>, refused: &[String]) -> R
     }
     match fitting.as_slice() {
         [] if !against.is_empty() => Err(BootError::unable(
-            "the boot loader whose files are here did not start this machine",
+            "the boot loader that was found did not start this machine",
             against.join("; "),
             other_way(tree).unwrap_or_else(|| {
-                "look at the loader that started it; where the evidence is wrong, name the right one with --loader"
-                    .to_owned()
+                "look at the loader that did; if the evidence is wrong, select the right one with --loader".to_owned()
             }),
         )),
         [] => Err(no_loader(tree, refused)),
@@ -342,8 +347,8 @@ fn no_loader(tree: &dyn FileTree, refused: &[String]) -> BootError {
         true => Status::Unable,
         false => Status::Denied,
     };
-    let usual = "give the kernel these words in the way of this machine (hypervisor, firmware, image): `quietcore plan` shows \
-                 them";
+    let usual = "pass these parameters to the kernel through the hypervisor, the firmware or the image: `quietcore \
+         plan` lists them";
     BootError::Failed(Failure::new(
         status,
         "no boot loader was found that quietcore can edit",
@@ -369,7 +374,7 @@ fn by_firmware(tree: &dyn FileTree, several: &[DetectedLoader]) -> Result<Detect
                 .map(|one| format!("{} ({})", one.loader.name, one.evidence))
                 .collect::<Vec<_>>()
                 .join("; "),
-            "say which one starts this machine: --loader NAME",
+            "select the one that starts this machine: --loader NAME",
         )),
     }
 }
@@ -385,7 +390,7 @@ pub(crate) fn utf16(bytes: &[u8]) -> String {
 pub(crate) fn one_line_fallback(why: &str) -> Fallback {
     Fallback::none(
         why,
-        "say --force where you reach the console of the board or its card in another computer: the former file is given \
-         back by `boot clear`",
+        "add --force if you can use the board's console or read its card in another computer; `boot clear` restores \
+         the former file",
     )
 }

@@ -227,7 +227,7 @@ fn rewritten(part: &MergeSlot, changes: &[(Range<usize>, Option<String>)], added
         .find(|word| Parameter::parse(&word.text).ends_the_kernels_part())
         .map(|word| word.place.start);
     let mut changes = changes.to_vec();
-    changes.sort_by_key(|(place, _)| std::cmp::Reverse(place.start));
+    changes.sort_unstable_by_key(|(place, _)| std::cmp::Reverse(place.start));
     let written: Vec<String> = added.iter().map(|word| part.writing.write(word)).collect();
     let written = written.join(" ");
     if let Some(end) = end

@@ -52,7 +52,7 @@ pub(crate) fn choose<T>(
         loader: loader.to_owned(),
         release: release.to_owned(),
         there: match there.is_empty() {
-            true => "none whose release its name says".to_owned(),
+            true => "none whose name contains its release".to_owned(),
             false => there.join(", "),
         },
     })

@@ -23,6 +23,18 @@ impl RecordedWords {
     }
 }
 
+/// The state that a boot was seen in, and when.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct BootObservation {
+    /// `live` or `reverted`.
+    pub state: String,
+    /// The boot.
+    pub boot_id: Option<String>,
+    /// In nanoseconds since 1970.
+    pub at_ns: u64,
+}
+
 /// Whether the machine has been booted since the words were written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BootSinceWrite {

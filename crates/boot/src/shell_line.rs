@@ -82,7 +82,7 @@ impl ShellLine {
                     .collect();
                 if !lost.is_empty() {
                     found.push(format!(
-                        "{}:{} sets {name} again, so these words of {}:{} do not reach the kernel: {}",
+                        "{}:{} sets {name} again, so these parameters of {}:{} do not reach the kernel: {}",
                         later.path,
                         later.line,
                         former.path,
@@ -125,7 +125,7 @@ fn value(tree: &dyn FileTree, all: &ShellVariables, name: &str) -> Result<Option
         let why = EvaluationFailure {
             path: last.map_or_else(String::new, |one| one.path.clone()),
             line: last.map_or(0, |one| one.line),
-            why: format!("the value of {name} has a line end in it, and a boot line is one line"),
+            why: format!("the value of {name} contains a line end, and a boot line is one line"),
         };
         return Err(uncomputed(tree, why));
     }
@@ -141,7 +141,7 @@ fn uncomputed(tree: &dyn FileTree, why: EvaluationFailure) -> BootError {
     let everywhere = text.contains('\n') && text.split_terminator('\n').all(|one| one.ends_with('\r'));
     let why = match written.ends_with('\r') || everywhere {
         true => format!(
-            "the file has Windows line ends (CR LF), and the shell takes each CR as a part of a word; `sed -i 's/\\r$//' \
+            "the file has Windows line ends (CR LF), and the shell reads each CR as part of a word; `sed -i 's/\\r$//' \
              {path}` removes them"
         ),
         false => why,
@@ -150,7 +150,7 @@ fn uncomputed(tree: &dyn FileTree, why: EvaluationFailure) -> BootError {
         path,
         line,
         why,
-        next: "write the value out in one assignment, then try again".to_owned(),
+        next: "write the value in one assignment, then try again".to_owned(),
     }
 }
 
@@ -213,8 +213,8 @@ mod tests {
             assert_eq!(path, "/a");
             assert_eq!(
                 why,
-                "the file has Windows line ends (CR LF), and the shell takes each CR as a part of a word; `sed -i 's/\\r$//' \
-                 /a` removes them",
+                "the file has Windows line ends (CR LF), and the shell reads each CR as part of a word; `sed -i \
+                 's/\\r$//' /a` removes them",
                 "{text:?}"
             );
         }
@@ -231,7 +231,7 @@ mod tests {
         ]);
         assert_eq!(
             with.dropped(&tree),
-            ["/b:2 sets NORMAL again, so these words of /a:3 do not reach the kernel: isolcpus=2-3"]
+            ["/b:2 sets NORMAL again, so these parameters of /a:3 do not reach the kernel: isolcpus=2-3"]
         );
         let (tree, with) = line(&[("/a", "NORMAL=a\n"), ("/b", "NORMAL=\"$NORMAL b\"\n")]);
         assert!(with.dropped(&tree).is_empty());

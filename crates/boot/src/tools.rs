@@ -26,15 +26,15 @@ pub const TOOLS: &[DistributionTool] = &[
     },
     DistributionTool {
         name: "grub2-mkconfig",
-        about: "the same under the name of Red Hat and SUSE",
+        about: "the same tool under its name on Red Hat and SUSE",
     },
     DistributionTool {
         name: "grub-reboot",
-        about: "chooses a GRUB entry for the next boot alone, in grubenv",
+        about: "selects a GRUB entry for the next boot only, in grubenv",
     },
     DistributionTool {
         name: "grub2-reboot",
-        about: "the same under the name of Red Hat and SUSE",
+        about: "the same tool under its name on Red Hat and SUSE",
     },
     DistributionTool {
         name: "u-boot-update",
@@ -46,7 +46,7 @@ pub const TOOLS: &[DistributionTool] = &[
     },
     DistributionTool {
         name: "rpm-ostree",
-        about: "keeps the kernel's arguments of an image-based system, one deployment after the other",
+        about: "manages the kernel arguments of an image-based system, with one deployment per change",
     },
     DistributionTool {
         name: "proxmox-boot-tool",
@@ -100,8 +100,8 @@ pub fn first_of(tree: &dyn FileTree, choices: &[(&str, &[&str])]) -> Result<Tool
         .find(|tool| tool.name == name)
         .map_or("", |tool| tool.about);
     Err(BootError::unable(
-        format!("{name} is not there"),
-        format!("it has to run after the change ({about})"),
+        format!("{name} is not installed"),
+        format!("it must run after the change ({about})"),
         "install it, then try again",
     ))
 }

@@ -37,9 +37,9 @@ pub trait FileTree {
         let text = self.bytes(path).map(String::from_utf8).transpose();
         text.map_err(|_| {
             BootError::unable(
-                format!("{path} is not changed"),
-                "it is no UTF-8 text, so its bytes could not all be kept",
-                "make it plain text first",
+                format!("{path} was not changed"),
+                "it is not UTF-8 text, so an edit could damage it",
+                "convert it to plain text first",
             )
         })
     }

@@ -70,9 +70,9 @@ impl TunedWords {
         let theirs = self.against(ours);
         (!theirs.is_empty()).then(|| {
             format!(
-                "TuneD adds {} to every line ({}), and the kernel gets our words for the same parameters too: take them out of \
-                 the profile's [bootloader] section or choose another profile (`tuned-adm profile NAME`) and restart, or leave \
-                 these parameters to TuneD and put only the others on the line (`boot set --params`)",
+                "TuneD adds {} to every line ({}), and quietcore adds the same parameters: remove them from the \
+                 profile's [bootloader] section or choose another profile (`tuned-adm profile NAME`) and restart, or \
+                 leave these parameters to TuneD and set only the others (`boot set --params`)",
                 theirs.join(" "),
                 self.path
             )

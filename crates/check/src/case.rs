@@ -114,7 +114,7 @@ impl CheckCase {
     #[must_use]
     pub fn failed_repair_note(&self, change: &Change) -> String {
         match self.isolation.unrepaired.get(&change.id) {
-            Some(why) => format!("; the kernel refused to set it again when that was last tried ({why})"),
+            Some(why) => format!("; the kernel refused to restore it at the last attempt ({why})"),
             None => String::new(),
         }
     }

@@ -6,12 +6,14 @@ use serde::{Serialize, Serializer};
 
 /// One finding of `check`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CheckFinding {
     /// What is the case, and what to do about it.
     #[serde(flatten)]
     pub finding: Finding,
     /// The layer that found it; `None`, in JSON the empty text, for what concerns the check itself.
     #[serde(serialize_with = "layer_as_text")]
+    #[cfg_attr(feature = "schema", schemars(schema_with = "layer_schema"))]
     pub layer: Option<LayerName>,
     /// The partition it concerns.
     pub partition: String,
@@ -81,6 +83,14 @@ impl CheckFinding {
             Some((id, subject)) => self.finding.id.as_str() == id && self.finding.subject == subject,
         }
     }
+}
+
+#[cfg(feature = "schema")]
+fn layer_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    let names: Vec<&str> = std::iter::once("")
+        .chain(LayerName::ALL.map(LayerName::as_str))
+        .collect();
+    schemars::json_schema!({ "type": "string", "enum": names })
 }
 
 #[expect(clippy::ref_option, reason = "serde passes a reference to the field")]

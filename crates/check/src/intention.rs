@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The source of an intention. The first existing one counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum IntentionSource {
     /// The command line: `--cpus`.
@@ -46,6 +47,7 @@ impl IntentionSource {
 
 /// What keeps everything else off the CPUs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum IsolationMeans {
     /// An active partition of ours.

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 /// Whether the CPUs are as quiet as promised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum CheckVerdict {
     /// Everything promised was observed.
@@ -82,11 +83,11 @@ fn denied(machine: &Machine) -> Option<String> {
     let mut all = machine
         .unreadable
         .iter()
-        .filter(|one| is_needed(&one.path) && one.why.to_lowercase().contains("permission denied"));
+        .filter(|one| is_needed(&one.path) && one.is_denied());
     let first = all.next()?;
     Some(match all.count() {
-        0 => format!("{} is not for us to read", first.path),
-        more => format!("{} and {more} more files are not for us to read", first.path),
+        0 => format!("{} is readable for root only", first.path),
+        more => format!("{} and {more} more files are readable for root only", first.path),
     })
 }
 
@@ -95,16 +96,16 @@ fn unseen(evidence: &CheckEvidence, intention: &Intention) -> Vec<String> {
     let machine = evidence.machine;
     let mut unseen = intention.unseen.clone();
     if machine.task_count().is_none() {
-        unseen.push("the machine shows no tasks".to_owned());
+        unseen.push("the machine reports no tasks".to_owned());
     } else if !machine.is_captured() && machine.hides_tasks() {
         unseen.push("/proc hides the tasks of other users (hidepid)".to_owned());
     }
     unseen.extend(denied(machine));
     if machine.interrupts.is_none() {
-        unseen.push("the machine shows no interrupts".to_owned());
+        unseen.push("the machine reports no interrupts".to_owned());
     }
     match evidence.counters {
-        ObservedActivity::Unseen(why) => unseen.push(format!("no effects were counted: {why}")),
+        ObservedActivity::Unseen(why) => unseen.push(format!("effects were not counted: {why}")),
         ObservedActivity::Seen(activity) => {
             let seen: machine::CpuSet = activity.cpus.iter().map(|one| one.cpu).collect();
             let missing = intention.cpus().minus(&seen);

@@ -1,6 +1,6 @@
 //! The flags of every command, the screen that they select, and options that several commands share.
 
-use clap::{Args, ValueEnum};
+use clap::{Arg, ArgAction, Args, ValueEnum};
 use report::Style;
 use session::comm_pattern::Pin;
 use session::policy::{self, SchedulingPolicy};
@@ -8,21 +8,38 @@ use std::io::IsTerminal;
 use terminal::{OutputFormat, Screen, StandardError, Volume};
 use tracing::ipi_senders::Kprobes;
 
-/// Flags of every verb.
+/// The heading of the flags of every command, in the help.
+const HEADING: &str = "Global options";
+
+/// Flags of every command.
 #[derive(Args, Clone, Debug)]
+#[command(next_help_heading = HEADING)]
 pub struct Flags {
     /// Print the result as JSON on standard output
     #[arg(long, global = true)]
     json: bool,
-    /// Print only errors and verdicts of one line, and the JSON if requested
+    /// Print only errors, one-line verdicts and requested JSON
     #[arg(long, short, global = true)]
     quiet: bool,
-    /// Say more
+    /// Print every detail
     #[arg(long, short, global = true)]
     verbose: bool,
-    /// Colours: auto is yes on a terminal, unless NO_COLOR is set
+    /// Use colours; auto: on a terminal, if NO_COLOR is unset
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     color: ColorMode,
+}
+
+/// `--help` and `--version`, under the heading of the other flags. Those that `clap` makes have no heading.
+#[must_use]
+pub fn help_and_version() -> [Arg; 2] {
+    let flag = |name: &'static str, short: char, action: ArgAction| {
+        let flag = Arg::new(name).long(name).short(short).action(action);
+        flag.global(true).help_heading(HEADING)
+    };
+    [
+        flag("help", 'h', ArgAction::Help).help("Print help: -h a summary, --help everything"),
+        flag("version", 'V', ArgAction::Version).help("Print the version"),
+    ]
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -72,8 +89,9 @@ impl Flags {
 #[derive(Args)]
 #[group(skip)]
 pub struct KprobesArgs {
-    /// On a kernel without events for the sending of interrupts (before 6.4), do not put kprobes at the functions that send
-    /// them: the senders of interrupts are then not reported
+    /// Do not use kprobes to find the senders of interrupts
+    ///
+    /// Kernels before 6.4 have no events for them. Without kprobes, their senders are not reported.
     #[arg(long)]
     no_kprobes: bool,
 }
@@ -91,17 +109,21 @@ impl KprobesArgs {
 /// How a program or a task is placed inside the partition.
 #[derive(Args, Clone, Debug)]
 pub struct PlacementArgs {
-    /// CPUs of the partition to use; all of them without it
-    #[arg(long, value_name = "LIST")]
+    /// Use only these CPUs of the partition [default: all of them]
+    #[arg(long, value_name = "CPUS")]
     pub cpus: Option<String>,
-    /// Policy: other, batch, idle, fifo:80, rr:50, deadline:100us/500us/1ms (runtime, deadline, period)
+    /// Scheduling policy: other, batch, idle, fifo:80, rr:50 or deadline:100us/500us/1ms
+    ///
+    /// The times of deadline are runtime, deadline and period.
     #[arg(long, value_name = "POLICY", value_parser = policy::parse)]
     pub policy: Option<SchedulingPolicy>,
-    /// Nice value, from -20 (takes most) to 19
+    /// Nice value, from -20 (highest priority) to 19
     #[arg(long, value_name = "N", value_parser = policy::parse_nice, allow_hyphen_values = true)]
     pub nice: Option<i32>,
-    /// Pin threads with such names: 'io*=2'; may be given several times, the first that matches counts
-    #[arg(long, value_name = "GLOB=LIST", value_parser = Pin::parse)]
+    /// Pin the threads whose names match: 'io*=2' (repeatable)
+    ///
+    /// The first pattern that matches a thread counts.
+    #[arg(long, value_name = "GLOB=CPUS", value_parser = Pin::parse)]
     pub pin: Vec<Pin>,
 }
 

@@ -4,6 +4,7 @@ use crate::flags::value_words;
 use clap::Args;
 use machine::{CoreKind, CpuSet, Machine};
 use plan::declared::{ActivationMode, BootPart, CpuSpec, Declaration};
+use plan::words::did_you_mean;
 use plan::{Intent, PartitionName, PlacementShape, Plan, Profile};
 use root::Failure;
 use session::Session;
@@ -11,50 +12,60 @@ use session::declared::{self, DeclaredFile};
 use session::isolation::settle;
 use std::path::Path;
 
-/// The wanted partition.
+/// Headings of these options in the help.
+const CPU_CHOICE: &str = "Which CPUs";
+const PARTITION: &str = "Partition";
+
+/// The intended partition.
 #[derive(Args, Clone, Debug)]
 pub struct IntentArgs {
-    /// CPUs to give away: a list (2-3), a mask (0xc), or topology words (package:1, core-of:3, llc-of:7)
-    #[arg(long, value_name = "LIST", conflicts_with_all = ["count", "near", "spread", "pack", "kind", "keep"])]
+    /// Isolate these CPUs: 2-3, 0xc, core-of:3
+    ///
+    /// `quietcore cpus --help` lists all forms.
+    #[arg(long, value_name = "CPUS", help_heading = CPU_CHOICE, conflicts_with_all = ["count", "near", "spread", "pack", "kind", "keep"])]
     pub cpus: Option<String>,
-    /// Choose so many CPUs, as whole cores; without this and --cpus, one core
-    #[arg(long, value_name = "N")]
+    /// Choose this many CPUs, as whole cores [default: one core]
+    #[arg(long, value_name = "N", help_heading = CPU_CHOICE)]
     pub count: Option<usize>,
-    /// Choose near a device: eth0, nvme0n1, 0000:3b:00.0, a path below /dev or /sys, or a place such as node:1
-    #[arg(long, value_name = "DEVICE")]
+    /// Choose CPUs near a device or node: eth0, 0000:3b:00.0, node:1
+    #[arg(long, value_name = "DEVICE", help_heading = CPU_CHOICE)]
     pub near: Option<String>,
-    /// Choose CPUs that share as little as possible: evenly over nodes and caches
-    #[arg(long, conflicts_with = "pack")]
+    /// Choose CPUs that share few nodes and caches
+    #[arg(long, help_heading = CPU_CHOICE, conflicts_with = "pack")]
     pub spread: bool,
-    /// Choose CPUs close together: few nodes, few caches (the default)
-    #[arg(long)]
+    /// Choose CPUs on few nodes and caches (the default)
+    #[arg(long, help_heading = CPU_CHOICE)]
     pub pack: bool,
-    /// Choose this kind of core, on machines with two
-    #[arg(long, value_name = "KIND")]
+    /// Choose this kind of core
+    #[arg(long, value_name = "KIND", help_heading = CPU_CHOICE)]
     pub kind: Option<KindWord>,
     /// Never choose these CPUs
-    #[arg(long, value_name = "LIST")]
+    #[arg(long, value_name = "CPUS", help_heading = CPU_CHOICE)]
     pub keep: Option<String>,
     /// Name of the partition [default: rt]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help_heading = PARTITION)]
     pub partition: Option<String>,
-    /// How far to go [default: balanced]
-    #[arg(long, value_name = "PROFILE")]
+    /// How much to change [default: balanced]
+    #[arg(long, value_name = "PROFILE", help_heading = PARTITION)]
     pub profile: Option<ProfileWord>,
-    /// Take this knob too, with a value where it has a choice (stat_interval=60). May be repeated
-    #[arg(long, value_name = "KNOB[=VALUE]")]
+    /// Also use a knob: stat_interval=60 (repeatable)
+    #[arg(long, value_name = "KNOB[=VALUE]", help_heading = PARTITION)]
     pub with: Vec<String>,
-    /// Leave this knob of the profile out. May be repeated
-    #[arg(long, value_name = "KNOB")]
+    /// Leave out this knob of the profile (repeatable)
+    #[arg(long, value_name = "KNOB", help_heading = PARTITION)]
     pub without: Vec<String>,
-    /// Bring an interrupt onto the isolated CPUs: its number, or its name with * for anything. May be repeated
-    #[arg(long, value_name = "PATTERN")]
+    /// Route these interrupts to the isolated CPUs (repeatable)
+    ///
+    /// A number, or a name with * for anything.
+    #[arg(long, value_name = "PATTERN", help_heading = PARTITION)]
     pub irq_here: Vec<String>,
-    /// cgroup v2: let single threads of a process in (`move --tid`), not only whole processes
-    #[arg(long)]
+    /// cgroup v2: also admit single threads of a process
+    ///
+    /// `move --tid` moves them.
+    #[arg(long, help_heading = PARTITION)]
     pub threaded: bool,
-    /// Let this user, or this group (:GROUP), put tasks into the partition
-    #[arg(long, value_name = "USER[:GROUP]")]
+    /// Let this user or :GROUP move tasks into it
+    #[arg(long, value_name = "USER[:GROUP]", help_heading = PARTITION)]
     pub owner: Option<String>,
 }
 
@@ -63,9 +74,9 @@ value_words! {
     pub enum ProfileWord for Profile {
         /// Partition, tasks, interrupts
         Minimal,
-        /// All that has a use and no price worth naming
+        /// Everything useful that costs little
         Balanced,
-        /// All that costs power or comfort too
+        /// Also what costs power or convenience
         Strict,
     }
 }
@@ -73,9 +84,9 @@ value_words! {
 value_words! {
     /// Kinds of core by name.
     pub enum KindWord for CoreKind {
-        /// The large, fast kind
+        /// The fast kind
         Performance,
-        /// The small kind
+        /// The kind that needs less power
         Efficiency,
     }
 }
@@ -112,8 +123,8 @@ impl IntentArgs {
                 None => Ok(None),
                 Some(_) => Err(Failure::usage(
                     "the file has the intended isolation",
-                    "--config was given together with a partition in words",
-                    "leave one of them out, or add the partition to the file with --save",
+                    "--config and options that describe a partition were given together",
+                    "leave out one of them, or add the partition to the file with --save",
                 )),
             };
         }
@@ -123,11 +134,13 @@ impl IntentArgs {
         let Some(name) = &self.partition else {
             return Ok(Some(file));
         };
+        let names = file.declarations.iter().map(|one| one.name().as_str());
+        let meant = did_you_mean(name, names);
         match (file.only(name), named) {
             (None, Some(path)) => Err(Failure::usage(
                 format!("{}: declares no partition {}", path.display(), report::safe(name)),
                 "no table [[partition]] there has this name",
-                "leave --partition out for all that it declares",
+                meant.unwrap_or_else(|| "leave out --partition to use all partitions that it declares".to_owned()),
             )),
             (only, _) => Ok(only),
         }

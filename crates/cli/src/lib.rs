@@ -1,14 +1,17 @@
-//! The quietcore program as a library: parses the command line, runs one verb, returns its exit status.
+//! The quietcore program as a library: parses the command line, runs one command, returns its exit status.
 //!
 //! `main.rs` only calls it. Tests of single parts link this instead of including sources by path.
 
 pub mod allocator;
 mod flags;
 mod foreign;
+mod help;
 mod intent;
+mod page_args;
 mod plans;
-mod progress_bar;
 mod reading;
+#[cfg(feature = "schema")]
+pub mod schemas;
 mod verbs;
 
 use clap::{CommandFactory, FromArgMatches, Parser};
@@ -23,10 +26,10 @@ use terminal::{OutputFormat, Screen, StandardError};
 /// Give a program CPU cores that nothing else touches, and prove it.
 #[derive(Parser)]
 #[command(name = "quietcore", version, propagate_version = true, max_term_width = 100)]
+#[command(disable_help_flag = true, disable_version_flag = true)]
 #[command(
-    after_help = "Exit status: 0 done or quiet, 1 a check failed, 2 wrong usage, 3 not permitted, \
-    4 this kernel or machine cannot, 5 conflict or drift, 70 a bug.\n\
-    Front ends, also by the name of the binary: cset, partrt, bitcalc, count_ticks (quietcore cset ...)."
+    after_long_help = "CPUS is a list (2-3,8), a mask (0xc) or topology words (core-of:3): `quietcore cpus --help`.\n\
+    Front ends, also by the name of the binary: cset, partrt, bitcalc, count_ticks (quietcore cset ...).\n"
 )]
 struct Cli {
     #[command(flatten)]
@@ -38,13 +41,30 @@ struct Cli {
 /// The command line. Its help lists the commands by what they are for.
 #[must_use]
 pub fn command() -> clap::Command {
-    let command = Cli::command();
+    let command = help::described(bare_command());
     let groups = verbs::groups_text(&command);
     let template = format!(
-        "{{about}}\n\n{{usage-heading}} {{usage}}\n\n{groups}Options:\n{{options}}{{after-help}}\n\n\
+        "{{about}}\n\n{{usage-heading}} {{usage}}\n\n{groups}Global options:\n{{options}}{{after-help}}\n\n\
          `quietcore COMMAND --help` explains a command; `quietcore` alone prints the status.\n"
     );
     command.help_template(template)
+}
+
+/// The command line without examples and exit statuses.
+fn bare_command() -> clap::Command {
+    Cli::command().args(flags::help_and_version())
+}
+
+/// The exit statuses of all commands: the number, and what it means.
+#[must_use]
+pub fn exit_statuses() -> &'static [(u8, &'static str)] {
+    &help::STATUSES
+}
+
+/// The commands whose exit statuses say more: the command, the status, and when it is returned.
+#[must_use]
+pub fn command_exit_statuses() -> &'static [(&'static str, &'static str, &'static str)] {
+    &help::COMMAND_STATUSES
 }
 
 /// Runs the program with the arguments of this process.
@@ -61,7 +81,13 @@ pub fn main() -> std::process::ExitCode {
         Some(compat::CompatOutcome::Instead(words)) => words,
         None => command_line,
     };
-    let matches = command().get_matches_from(command_line);
+    let command = match help::is_long_requested(&command_line) {
+        true => help::compact(command()),
+        false => command(),
+    };
+    let matches = command
+        .try_get_matches_from(&command_line)
+        .unwrap_or_else(|error| help::with_synonym(error, &command_line).exit());
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let session = Session::live(cli.screen.reporter());
     let mut screen = cli.screen.screen();
@@ -96,8 +122,8 @@ fn report_panics() {
         // Without standard error, the message cannot be reported anywhere.
         let _ = writeln!(
             err,
-            "error: this is a bug in quietcore\n  why: {panic}\n next: please report it; `quietcore undo` restores \
-             the machine"
+            "error: this is a bug in quietcore\n  why: {panic}\n next: please report it; `quietcore undo` restores the \
+             machine"
         );
         std::process::exit(i32::from(Status::Bug.code()));
     }));

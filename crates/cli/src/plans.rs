@@ -4,39 +4,72 @@ use apply::{ChangeEntry, entries_summary, entries_text};
 use plan::{Intent, Plan};
 use report::KnobDetail;
 use root::{Failure, Status};
-use serde_json::json;
+use serde::Serialize;
+use serde_json::Value;
 use terminal::Screen;
 
 /// Shows one plan.
 pub fn show_one(plan: &Plan, screen: &mut Screen) {
     screen.json(&report::plan_json(plan));
-    screen.text(&report::plan_text(plan, screen.detail(), screen.style()));
+    screen.report(
+        &report::plan_verdict(plan),
+        &report::plan_text(plan, screen.detail(), screen.style()),
+    );
 }
 
-/// Prints several plans.
-pub fn show(plans: &[(Intent, Plan)], screen: &mut Screen) -> Result<(), Failure> {
+/// JSON of several plans.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(crate) struct PlansJson<'a> {
+    /// The plans, each with its own `schema`.
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<report::schemas::PlanDocument<'static>>"))]
+    plans: &'a [Value],
+    schema: &'static str,
+}
+
+/// Prints several plans; those of partitions that are active as intended are empty.
+pub fn show(plans: &[(Intent, Plan)], active: &[Intent], screen: &mut Screen) -> Result<(), Failure> {
     let mut documents = Vec::new();
-    for (number, (_, plan)) in plans.iter().enumerate() {
-        let document = serde_json::to_value(report::plan_json(plan));
+    for (number, (intent, plan)) in plans.iter().enumerate() {
+        let (plan, text) = as_of_now(intent, plan, active, screen);
+        let document = serde_json::to_value(report::plan_json(&plan));
         documents.push(document.map_err(|error| {
             Failure::new(
                 Status::Bug,
-                "a plan is no JSON",
+                "a plan cannot be written as JSON",
                 error.to_string(),
                 "please report this as a bug",
             )
         })?);
         let gap = if number > 0 { "\n" } else { "" };
-        screen.text(&format!(
-            "{gap}{}",
-            report::plan_text(plan, screen.detail(), screen.style())
-        ));
+        screen.report(&report::plan_verdict(&plan), &format!("{gap}{text}"));
     }
     match documents.as_slice() {
         [only] => screen.json(only),
-        _ => screen.json(&json!({ "schema": "quietcore.plan/1", "plans": documents })),
+        plans => screen.json(&PlansJson {
+            plans,
+            schema: report::PLAN_SCHEMA,
+        }),
     }
     Ok(())
+}
+
+/// The plan of what `apply` would do now, and its text. For a partition that is active as intended it writes nothing.
+fn as_of_now(intent: &Intent, plan: &Plan, active: &[Intent], screen: &Screen) -> (Plan, String) {
+    if !active.contains(intent) {
+        let text = report::plan_text(plan, screen.detail(), screen.style());
+        return (plan.clone(), text);
+    }
+    let nothing = Plan {
+        changes: Vec::new(),
+        findings: Vec::new(),
+        ..plan.clone()
+    };
+    let text = format!(
+        "Partition {} is active already on CPU {}: `apply` changes nothing.\nNext: `quietcore check` compares it with the machine.\n",
+        intent.name, intent.cpus
+    );
+    (nothing, text)
 }
 
 /// The changes of `apply` and `undo`: counted by knob, or each of them.
@@ -44,5 +77,29 @@ pub fn entries(entries: &[ChangeEntry], screen: &Screen) -> String {
     match screen.detail() {
         KnobDetail::Short => entries_summary(entries),
         KnobDetail::Whole => entries_text(entries),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use machine::CpuSet;
+    use plan::{Finding, FindingId, PartitionName, Profile};
+
+    #[test]
+    fn nothing_is_planned_for_a_partition_that_is_active_as_intended() {
+        let intent = Intent::new(PartitionName::default(), CpuSet::range(2, 3), Profile::Balanced);
+        let plan = Plan {
+            findings: vec![Finding::info(FindingId::NO_BALANCING, "2-3", "")],
+            ..Plan::default()
+        };
+        let screen = Screen::plain();
+        let (now, text) = as_of_now(&intent, &plan, std::slice::from_ref(&intent), &screen);
+        assert!(
+            now.findings.is_empty() && text.starts_with("Partition rt is active already on CPU 2-3"),
+            "{text}"
+        );
+        let (now, text) = as_of_now(&intent, &plan, &[], &screen);
+        assert!(now.findings.len() == 1 && !text.contains("active already"), "{text}");
     }
 }

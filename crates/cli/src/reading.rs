@@ -1,4 +1,4 @@
-//! Selects the machine that a reading verb reads.
+//! Selects the machine that a reading command reads.
 
 use clap::Args;
 use machine::kernel;
@@ -7,10 +7,10 @@ use session::Session;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
-/// Which machine a reading verb reads.
+/// Which machine a reading command reads.
 #[derive(Args, Clone, Debug, Default)]
 pub struct ReadingArgs {
-    /// Read a captured machine: a directory, or an archive (tar, also gz, bz2, xz, zst)
+    /// Read a captured machine: a directory or an archive (see `quietcore snapshot`)
     #[arg(long, value_name = "PATH")]
     pub root: Option<PathBuf>,
 }
@@ -28,7 +28,7 @@ impl ReadingArgs {
     }
 }
 
-/// The session of a reading verb.
+/// The session of a reading command.
 pub enum Machines<'s> {
     /// The running machine.
     Running(&'s Session),
@@ -80,7 +80,7 @@ fn open(path: &Path) -> Result<Root, Failure> {
         Some(libc::ENOENT | libc::ENOTDIR) => Failure::usage(
             format!("there is no captured machine `{}`", report::safe_path(path)),
             "there is no such file or directory",
-            "name a directory or an archive that `quietcore snapshot` wrote",
+            "specify a directory or an archive that `quietcore snapshot` wrote",
         ),
         _ => error.into(),
     })

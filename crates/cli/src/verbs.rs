@@ -1,4 +1,4 @@
-//! Lists the verbs: one file and one line each.
+//! Lists the commands: one file and one line each.
 
 use clap::Subcommand;
 use root::Failure;
@@ -15,10 +15,10 @@ macro_rules! verbs {
             $($(#[$meta])* $Verb($module::Args),)+
         }
 
-        /// Runs a verb.
+        /// Runs a command.
         ///
         /// # Errors
-        /// What the verb says.
+        /// Those of the command.
         pub fn run(verb: &Verb, session: &Session, screen: &mut Screen) -> Result<root::Status, Failure> {
             match verb {
                 $(Verb::$Verb(args) => $module::run(args, session, screen),)+
@@ -28,56 +28,62 @@ macro_rules! verbs {
 }
 
 verbs! {
-    /// Show what is isolated by what and since when, the last check, and what to type next
+    /// Show what is isolated, by what and since when, and the next step
     status => Status,
-    /// Show what the machine is built of, and what isolates what now
+    /// Show the topology of the machine, and what is isolated now
     inspect => Inspect,
     /// Evaluate a CPU expression: list, mask, count
     cpus => Cpus,
-    /// Explain a knob, a kernel thread, a counter, an interrupt, a boot parameter; or judge a boot line
+    /// Explain a knob, kernel thread, counter, interrupt or finding; check a boot line
     explain => Explain,
-    /// Capture what all reading verbs need into one archive
+    /// Capture this machine into an archive, which other commands read with --root
     snapshot => Snapshot,
-    /// Say what changed between two snapshots, or one and now, and what it matters to isolated CPUs
+    /// Compare two snapshots, or a snapshot with this machine
     diff => Diff,
-    /// List every change that an isolation needs, with reason and undo; does nothing
+    /// List every change that an isolation needs, with reason and undo; change nothing
     plan => Plan,
-    /// Measure wake-up latency, or noise
+    /// Measure wake-up latency or noise
     measure => Measure,
-    /// Compare the intended with the actual isolation: every layer, with evidence and fix; exit status for scripts
+    /// Compare the intended with the actual isolation, with evidence and fixes
     check => Check,
-    /// Watch it live, full screen: who interrupts which CPU, and what check finds; records and plays recordings
+    /// Show interruptions and findings live; record and play; run as a daemon
     watch => Watch,
-    /// Say who interrupts these CPUs, who caused it, and what would stop it
+    /// Report what interrupts CPUs, what caused it, and what would stop it
     blame => Blame,
-    /// Read traces of the kernel: its events, the longest uninterrupted run, the longest waits
+    /// Record and read kernel traces: events, longest run, longest waits
     trace => Trace,
-    /// Read a result of any measuring tool: in words, as JSON, or in another tool's format
+    /// Read a result of any measuring tool; print or convert it
     report => Report,
-    /// Put results of any measuring tools side by side, and check what they show
+    /// Compare results of any measuring tools, and check requirements
     compare => Compare,
-    /// Measure, isolate, measure again, undo, report: the whole story in one command
+    /// Measure, isolate, measure again, undo and report, in one command
     prove => Prove,
-    /// Run the same measurement over isolations, loads and knobs, in random order, and say what makes a difference
+    /// Repeat a measurement over isolations, loads and knobs; report what matters
     study => Study,
     /// Isolate CPUs now; every write is journalled and read back
+    ///
+    /// The isolation does not depend on your session. It stays active after a logout or a lost ssh connection,
+    /// until `quietcore undo` or a restart. With --confirm-within, a separate process undoes it when the time is over
+    /// and `quietcore confirm` was not run. A signal during `apply`, such as a lost connection, undoes what was done.
     apply => Apply,
-    /// Show or change the kernel's boot line in the boot loader's own files
+    /// Show or change the kernel's boot line in the boot loader's files
     boot => Boot,
-    /// Keep what was applied with a time limit
+    /// Keep what `apply --confirm-within` applied
     confirm => Confirm,
     /// Undo exactly what was applied
     undo => Undo,
-    /// Show what was done on this boot
+    /// Show what was applied and undone since this boot
     history => History,
     /// Start a program in the partition
     run => Run,
-    /// Move tasks into the partition, or back to where they came from
+    /// Move running tasks into the partition, or back
     r#move => Move,
-    /// Print the completions of a shell
+    /// Print a completion script for a shell
     completions => Completions,
     /// Write the man pages of all commands to a directory
     man => Man,
+    #[command(hide = true)]
+    complete => Complete,
     #[command(hide = true)]
     guard => Guard,
     #[command(hide = true)]

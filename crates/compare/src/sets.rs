@@ -18,6 +18,7 @@ pub struct RunSet<'a> {
 
 /// A question to all repetitions.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Quantity {
     /// The thread, as a name for display.
     pub thread: String,
@@ -31,6 +32,7 @@ pub struct Quantity {
 
 /// A number that a run reports about a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", tag = "what", content = "of")]
 pub enum Number {
     /// Nanoseconds that this share of the wake-ups did not exceed.
@@ -46,6 +48,7 @@ const LENGTHS_NS: [u64; 5] = [1_000, 10_000, 100_000, 1_000_000, 10_000_000];
 
 /// Why there is no verdict although there are repetitions.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", tag = "why", content = "what")]
 pub enum NoVerdictReason {
     /// No number of such repetitions would be enough.
@@ -58,6 +61,7 @@ pub enum NoVerdictReason {
 
 /// The comparison of two sets.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SetComparison {
     /// The name of the first set.
     pub first: String,

@@ -39,6 +39,7 @@ pub struct ComparisonQuestion {
 
 /// The verdict on one question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// It is lower in the other set.
@@ -51,6 +52,7 @@ pub enum Verdict {
 
 /// The answer to one question, in the unit of its numbers.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ComparisonAnswer {
     /// Mean over the repetitions of the first set.
     pub first_mean: f64,
@@ -82,7 +84,7 @@ impl ComparisonAnswer {
 
 /// Too few repetitions to show anything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{first} and {other} repetitions cannot show a difference: with 4 of each one can be shown")]
+#[error("{first} and {other} repetitions cannot show a difference: at least 4 of each are needed")]
 pub struct TooFewRepetitions {
     /// Repetitions of the first set.
     pub first: usize,
@@ -245,7 +247,7 @@ fn critical(questions: &[ComparisonQuestion]) -> f64 {
             errors.fold(0.0, f64::max)
         })
         .collect();
-    largest.sort_by(f64::total_cmp);
+    largest.sort_unstable_by(f64::total_cmp);
     let place = DRAWS - (DRAWS as f64 * RISK) as usize;
     largest.get(place).copied().unwrap_or(f64::INFINITY)
 }

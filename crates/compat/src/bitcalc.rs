@@ -15,30 +15,32 @@ use std::path::Path;
 use terminal::Screen;
 
 const USAGE: &str = "\
-bitcalc - calculates with masks of bits
+bitcalc - calculates with bit masks
 
 Usage: bitcalc [options] SCRIPT...
 
-A script is words in postfix notation, first the values, then the operator:
+A script consists of words in postfix notation: first the values, then the operator:
   ff30, 0xff30, ff,10404020   a hexadecimal mask
   #0-5,9,12                   a list of bits
-  &c                          so many bits from bit 0 on, hexadecimal
+  &c                          this number of bits, starting with bit 0, hexadecimal
   1 2 and                     1 & 2
   1 2 xor                     1 ^ 2
   ff print-bit-count          prints how many bits are set
-What is left is printed, the last value first. Scripts and files are taken in the order in which they stand.
+The remaining values are printed, the last one first. Scripts and files are read in the given order.
 
 Options:
   -F, --format=FORMAT   mask (default), list, u32list, array; the last one counts
-  -f, --file=FILE       takes the script from a file, from standard input for -
-  -v, --verbose         says what is done, on standard error; twice says more
+  -f, --file=FILE       reads the script from a file; - is standard input
+  -v, --verbose         prints each step on standard error; twice prints more
   -V, --version         shows the version
-  -h, --help            shows this
+  -h, --help            shows this help
 
 Examples:
   bitcalc '#1-2,4-5 #2-4 xor'
   bitcalc -F list 0xc
   echo xor | bitcalc 0xfe 0xfe00 --file=-
+
+Exit status: 0, or 1 for a script that is wrong.
 ";
 
 /// Runs it. Errors go to standard error, with exit status 1.
@@ -289,15 +291,9 @@ fn script_of(file: &str) -> Result<String, BitcalcError> {
             Err(error) => Err(BitcalcError::StandardInput(error)),
         };
     }
-    root::input::text(Path::new(file)).map_err(|error| {
-        let why = error.errno().map(std::io::Error::from_raw_os_error);
-        let why = why.map_or_else(|| error.to_string(), |why| why.to_string());
-        // As C formats it, without the number.
-        let why = why.split(" (os error").next().unwrap_or_default();
-        BitcalcError::File {
-            file: file.to_owned(),
-            why: why.to_owned(),
-        }
+    root::input::text(Path::new(file)).map_err(|error| BitcalcError::File {
+        file: file.to_owned(),
+        why: error.errno().map_or_else(|| error.to_string(), root::errno_text),
     })
 }
 

@@ -21,17 +21,17 @@ count_ticks --cpu <cpu> --start
 count_ticks --cpu <cpu> [ --file <file name> | --batch ] --end
 count_ticks --cpu <cpu> [ --file <file name> | --batch ] <command>
 
-Counts the ticks of a CPU, or of several, by the interrupts of their own timers (the row LOC of /proc/interrupts).
+Counts the ticks of a CPU, or of several, by the interrupts of their local timers (the row LOC of /proc/interrupts).
 
 options:
--h | --help   shows this
+-h | --help   shows this help
 -c | --cpu <cpu>  the CPUs: a number, a list, or the name of a partition (mandatory)
--s | --start  begins to count, for a later --end
+-s | --start  starts counting, for a later --end
 -e | --end    ends the count and prints it
 -f | --file <file name> writes the count of each CPU to a file
--b | --batch  prints the number alone
+-b | --batch  prints only the number
 
-The status is that of the command.
+The exit status is that of the command.
 ";
 
 /// The file in which `--start` saves the counters for `--end`.
@@ -66,13 +66,13 @@ enum CountError {
     #[error("CPU {0} is not online")]
     Offline(CpuSet),
     /// This CPU went offline during the count.
-    #[error("CPU {0} was offline in between")]
+    #[error("CPU {0} went offline during the count")]
     WentOffline(CpuId),
     /// `/proc/interrupts` has no row of this machine's timers.
     #[error("no row of /proc/interrupts counts the ticks of this machine")]
     NoRow,
     /// `--start` was not called on this boot.
-    #[error("no count was started on this boot: call it with --start first")]
+    #[error("no count was started since this boot: start one with --start")]
     NotStarted,
     /// The counters that `--start` saved cannot be parsed.
     #[error("{}/{} cannot be read: {}", root::state::RUN_DIR, STARTED, .0)]
@@ -363,6 +363,6 @@ mod tests {
         assert_eq!(ticks(&before, &after, &both).unwrap(), [(0, 250), (1, 10)]);
         let third = CpuSet::range(2, 2);
         let error = ticks(&before, &after, &third).unwrap_err();
-        assert_eq!(error.to_string(), "CPU 2 was offline in between");
+        assert_eq!(error.to_string(), "CPU 2 went offline during the count");
     }
 }

@@ -70,18 +70,12 @@ impl From<apply::ApplyError> for CsetError {
                 errno: Some(errno),
                 ..
             } => CsetError::Failed {
-                what: format!("[Errno {errno}] {}", words_of(errno)),
+                what: format!("[Errno {errno}] {}", root::errno_text(errno)),
                 more: vec![why, undone],
             },
             error => Failure::from(error).into(),
         }
     }
-}
-
-/// The kernel's text for an error number.
-fn words_of(errno: i32) -> String {
-    let text = std::io::Error::from_raw_os_error(errno).to_string();
-    text.split(" (os error").next().unwrap_or(&text).to_owned()
 }
 
 impl From<plan::PlanRefusal> for CsetError {

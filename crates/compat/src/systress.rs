@@ -14,8 +14,8 @@ Runs the timer threads and programs of a configuration file, shows their latenci
 to its file.
 
   -c, --cfg CFG_FILE  the configuration file
-  -d DBG_LEVEL        taken and not used: there are no debug levels here
-  -h                  shows this
+  -d DBG_LEVEL        accepted without effect: there are no debug levels
+  -h                  shows this help
   -V                  shows the version
 ";
 
@@ -68,20 +68,20 @@ fn parse_arguments(args: &[OsString]) -> Result<SystressInvocation, Failure> {
             "-d" => {
                 let level = value("-d")?;
                 if level.to_string_lossy().parse::<u32>().is_err() {
-                    return Err(wrong("-d takes a number"));
+                    return Err(wrong("-d needs a number"));
                 }
             }
             other => match other.strip_prefix("--cfg=") {
                 Some(path) if !path.is_empty() => file = Some(PathBuf::from(path)),
-                _ => return Err(wrong(&format!("`{other}` is no option"))),
+                _ => return Err(wrong(&format!("`{other}` is not an option"))),
             },
         }
     }
     file.filter(|file: &PathBuf| !file.as_os_str().is_empty())
         .map(SystressInvocation::Run)
-        .ok_or_else(|| wrong("there is no configuration file: name one with --cfg"))
+        .ok_or_else(|| wrong("there is no configuration file: specify one with --cfg"))
 }
 
 fn wrong(why: &str) -> Failure {
-    Failure::usage("systress was called wrongly", why, "see systress -h")
+    Failure::usage("the arguments of systress are not valid", why, "see systress -h")
 }

@@ -70,7 +70,7 @@ impl Alerts {
             }
         }
         if self.waiting.is_empty() && self.left_out > 0 {
-            lines.push(format!("{} alerts were left out: too many waited", self.left_out));
+            lines.push(format!("{} alerts were dropped: too many were waiting", self.left_out));
             self.left_out = 0;
         }
         lines
@@ -98,10 +98,10 @@ impl Alerts {
             match group.end() {
                 Err(error) => lines.push(format!("the command cannot be waited for: {error}")),
                 Ok(_) if is_running => {
-                    lines.push(format!("the command took more than {limit} s and was ended"));
+                    lines.push(format!("the command took more than {limit} s and was killed"));
                 }
                 Ok(_) if !is_over => lines.push(format!(
-                    "the command left processes behind, which were ended after {limit} s"
+                    "the command left processes behind, which were killed after {limit} s"
                 )),
                 Ok(status) if status.success() => {}
                 Ok(status) => lines.push(format!("the command ended with {status}")),
@@ -171,7 +171,10 @@ mod tests {
         let (lines, most) = settle(&mut alerts);
         assert_eq!(
             (lines, most),
-            (vec!["36 alerts were left out: too many waited".to_owned()], AT_ONCE)
+            (
+                vec!["36 alerts were dropped: too many were waiting".to_owned()],
+                AT_ONCE
+            )
         );
         let told = std::fs::read_to_string(&out).unwrap();
         assert_eq!(told.lines().count(), WAITING);
@@ -237,7 +240,7 @@ mod tests {
         let lines = alerts.tend(31 * second, cpu_time);
         assert_eq!(
             lines,
-            ["the command left processes behind, which were ended after 30 s"]
+            ["the command left processes behind, which were killed after 30 s"]
         );
         assert!(!alerts.is_busy());
     }

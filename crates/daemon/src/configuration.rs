@@ -4,6 +4,7 @@ use plan::declared::{PATH, Repair, WatchSettings, watching};
 use root::Failure;
 use session::Session;
 use session::declared::{self, DeclaredFile};
+use watch::drift::Interval;
 
 /// The content of the file when it was last usable.
 pub struct DaemonConfiguration {
@@ -13,6 +14,8 @@ pub struct DaemonConfiguration {
     pub watching: WatchSettings,
     /// The error in the current file.
     pub error: Option<String>,
+    /// When it is read again to see whether it has changed.
+    pub reads: Interval,
     seen: ConfigurationContent,
     repairs_all: bool,
 }
@@ -33,6 +36,7 @@ impl DaemonConfiguration {
             file: None,
             watching: WatchSettings::default(),
             error: None,
+            reads: Interval::CONFIGURATION,
             seen: Ok(None),
             repairs_all: repairs == Repair::All(true),
         };

@@ -117,7 +117,7 @@ impl<'s> Daemon<'s> {
     fn opening(&self, observed: &Observation) -> String {
         let cpus = observed.intention.cpus();
         format!(
-            "process {} watches CPU {} (said by {}); it runs on CPU {}; sources: {}",
+            "process {} watches CPU {} (configured by {}); it runs on CPU {}; sources: {}",
             std::process::id(),
             if cpus.is_empty() {
                 "none".to_owned()
@@ -138,7 +138,7 @@ impl<'s> Daemon<'s> {
 
     fn greeting(&self) -> String {
         format!(
-            "watching; findings that stand now: {}. Log: {}. SIGHUP reads {} again, SIGTERM ends it\n",
+            "watching; open findings: {}. Log: {}. SIGHUP reads {} again, SIGTERM ends it\n",
             self.reporting.memory.ledger.standing.len(),
             report::safe(&self.reporting.log.path()),
             plan::declared::PATH
@@ -194,6 +194,7 @@ impl<'s> Daemon<'s> {
         let times = [
             self.pacing.next_check(now),
             Some(self.observers.next_scan(now)),
+            Some(self.configuration.reads.next_run()),
             self.service.next_notification(),
             self.reporting.is_busy().then(|| now + Duration::from_millis(100)),
         ];
@@ -230,13 +231,13 @@ impl<'s> Daemon<'s> {
         let (session, pacing) = (self.session, &mut self.pacing);
         self.observers
             .scan(session.root(), now, &mut |notification| pacing.add(now, notification));
+        if self.configuration.reads.next_run() <= now {
+            self.check_configuration();
+        }
         if self.observers.rounds.next_round() > now {
             return;
         }
         let before = cpu_time();
-        if self.configuration.is_changed(session) {
-            self.reload();
-        }
         let round = self.observers.rounds.go(session, now);
         if !round.notifications.is_empty() {
             self.observers.sources.listen_to_files(session.root());
@@ -252,6 +253,16 @@ impl<'s> Daemon<'s> {
         self.observers.rounds.counted(self.started.elapsed(), cost);
     }
 
+    fn check_configuration(&mut self) {
+        let before = cpu_time();
+        let is_changed = self.configuration.is_changed(self.session);
+        let cost = cpu_time().saturating_sub(before);
+        self.configuration.reads.record_run(self.started.elapsed(), cost);
+        if is_changed {
+            self.reload();
+        }
+    }
+
     fn reload(&mut self) {
         let (session, cpus, observed) = (self.session, self.cpus.as_deref(), self.last_observation.as_ref());
         let fits = |file: Option<&DeclaredFile>| match observed {
@@ -261,7 +272,7 @@ impl<'s> Daemon<'s> {
         let former = self.configuration.error.clone();
         let text = match self.configuration.reload(session, &fits) {
             Ok(()) => format!("{} was read again", plan::declared::PATH),
-            Err(error) => format!("the old one stays in force: {}", error.reason()),
+            Err(error) => format!("the old configuration stays active: {}", error.reason()),
         };
         // The receivers of alerts must know that a different configuration is checked than the file's, and when that ends.
         match self.configuration.error == former {
@@ -281,7 +292,7 @@ impl<'s> Daemon<'s> {
         match run_check(self.session, cpus, &self.configuration, request.layers, last) {
             Ok(observed) => {
                 if !std::mem::take(&mut self.last_error).is_empty() {
-                    self.alert(LineEvent::Trouble, "check answers again");
+                    self.alert(LineEvent::Trouble, "check works again");
                 }
                 news = self.take(observed, request.layers, &request.writers);
             }

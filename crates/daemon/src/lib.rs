@@ -22,5 +22,7 @@ mod webhook;
 
 pub use daemon::{DaemonOptions, metrics_text, run};
 pub use live::{LiveOptions, LiveSource};
+#[cfg(feature = "schema")]
+pub use memory::StateDocument;
 pub use outlets::LOG;
 pub use webhook::{NotAccepted, accepted as webhook_accepted};

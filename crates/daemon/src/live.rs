@@ -191,8 +191,8 @@ impl MomentSource for LiveSource {
                     return Err(Failure::new(
                         Status::Bug,
                         "the counters are no longer sampled",
-                        "the thread that samples has ended",
-                        "please report it",
+                        "the sampling thread has ended",
+                        "please report this as a bug",
                     ));
                 }
             }
@@ -230,7 +230,7 @@ impl MomentSource for LiveSource {
                 }
             }
             ViewAction::Step(_) | ViewAction::First | ViewAction::Last | ViewAction::Faster | ViewAction::Slower => {
-                "this key is for recordings (--play)".clone_into(&mut view.note);
+                "this key works only in recordings (--play)".clone_into(&mut view.note);
             }
             ViewAction::Quit | ViewAction::Stop | ViewAction::Redraw => {}
         }

@@ -29,9 +29,12 @@ pub struct StateStore {
 
 /// The content of the file. Fields may be added.
 #[derive(Serialize)]
-struct StateDocument<'a> {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct StateDocument<'a> {
     schema: &'static str,
+    /// Process of the daemon.
     pid: u32,
+    /// Its start, in seconds since 1970.
     started_s: u64,
     /// Sources, and the error of each.
     sources: Vec<(&'static str, String)>,
@@ -43,11 +46,13 @@ struct StateDocument<'a> {
     trouble: Option<&'a str>,
     /// The counters of checks.
     asked: CheckStats,
+    /// The open findings.
     findings: &'a Ledger,
 }
 
 /// How often `check` ran, and its cost.
 #[derive(Clone, Copy, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CheckStats {
     /// The number of all checks.
     pub questions: u64,
@@ -86,9 +91,12 @@ impl StateStore {
         let lock = state.lock(Duration::ZERO).map_err(|error| match error.errno() {
             Some(_) => error.into(),
             None => Failure::conflict(
-                "another `quietcore watch --daemon` is at work",
+                "another `quietcore watch --daemon` is running",
                 format!("it is {}", state.holder()),
-                format!("one is enough; `quietcore check` asks once, and {RUN_DIR}/watch/{NAME} holds what it knows"),
+                format!(
+                    "one is enough; `quietcore check` checks once, and {RUN_DIR}/watch/{NAME} contains its open \
+                     findings"
+                ),
             ),
         })?;
         // A state that cannot be parsed (of another version, or truncated by a crash of the machine) is discarded.

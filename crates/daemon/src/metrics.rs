@@ -69,7 +69,7 @@ impl Metrics {
         }
         (self.outlet, self.wake) = (configured, None);
         let Some(outlet) = self.outlet.clone() else {
-            return vec!["metrics are no longer given".to_owned()];
+            return vec!["metrics are no longer served".to_owned()];
         };
         let mut lines = vec![outlet.text()];
         let (root, shared) = (session.shared_root(), Arc::clone(&self.shared));
@@ -92,7 +92,7 @@ impl Metrics {
             // Reset, so that the next call tries again.
             Err(error) => {
                 self.outlet = None;
-                lines.push(format!("no metrics are given: {error}"));
+                lines.push(format!("metrics cannot be served: {error}"));
             }
         }
         lines
@@ -125,11 +125,11 @@ impl Outlet {
     fn text(&self) -> String {
         let port = self.listen.map(|address| match address.ip().is_loopback() {
             true => format!("served at http://{address}/metrics"),
-            false => format!("served at http://{address}/metrics to everybody who reaches it"),
+            false => format!("served at http://{address}/metrics to every host that can reach it"),
         });
         let file = self.textfile.as_ref().map(|path| format!("written to {path}"));
         let both: Vec<String> = port.into_iter().chain(file).collect();
-        format!("metrics are to be {}", both.join(" and "))
+        format!("metrics will be {}", both.join(" and "))
     }
 }
 

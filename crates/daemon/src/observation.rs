@@ -75,7 +75,7 @@ pub fn run_check(
             )
         }),
     };
-    let counters = ObservedActivity::Unseen("effects are counted by the rounds".to_owned());
+    let counters = ObservedActivity::Unseen("effects are counted in each round".to_owned());
     let evidence = CheckEvidence {
         machine: &machine,
         counters: &counters,

@@ -60,7 +60,7 @@ impl DaemonLog {
         Failure::unable(
             format!("the log {} cannot be written", report::safe(&self.path())),
             report::safe(&why),
-            "make the folder or the room for it, or name another file with --log",
+            "create the folder or free some space, or choose another file with --log",
         )
     }
 

@@ -31,7 +31,8 @@ impl RepairState {
                 RepairDecision::NoMore => {
                     let line = LogLine::about(now_s, LineEvent::NotRepaired, &to_open_finding(one));
                     lines.push(LogLine {
-                        message: "it was repaired five times within ten minutes: another program sets it again, so it is left alone"
+                        message: "it was repaired five times within ten minutes: another program changes it again, so \
+                             it is left alone"
                             .to_owned(),
                         ..line
                     });

@@ -98,7 +98,10 @@ impl Sources {
         let wrong = self.errors_by_source().into_iter().filter(|(_, why)| !why.is_empty());
         wrong
             .map(|(name, why)| {
-                format!("{name}: {why}; the rounds replace it, so changes are found later and without their author")
+                format!(
+                    "{name}: {why}; periodic checks replace it, so changes are found later and without the program \
+                     that made them"
+                )
             })
             .collect()
     }

@@ -48,7 +48,7 @@ impl WebhookQueue {
         if let Some(courier) = self.sender_thread.take_if(|courier| courier.is_finished()) {
             lines = courier
                 .join()
-                .unwrap_or_else(|_| vec!["webhook: the thread that posts ended early".to_owned()]);
+                .unwrap_or_else(|_| vec!["webhook: the sending thread ended early".to_owned()]);
         }
         if self.sender_thread.is_none() && !self.waiting.is_empty() {
             let batch = std::mem::take(&mut self.waiting);
@@ -58,12 +58,12 @@ impl WebhookQueue {
                 .spawn(|| deliver(batch))
             {
                 Ok(courier) => self.sender_thread = Some(courier),
-                Err(error) => lines.push(format!("webhook: no thread for it: {error}")),
+                Err(error) => lines.push(format!("webhook: the sending thread could not be started: {error}")),
             }
         }
         if self.left_out > 0 && self.waiting.is_empty() {
             lines.push(format!(
-                "webhook: {} lines were left out: too many waited",
+                "webhook: {} lines were dropped: too many were waiting",
                 self.left_out
             ));
             self.left_out = 0;
@@ -74,12 +74,12 @@ impl WebhookQueue {
     /// Reports lines that will not be sent.
     pub fn end(&mut self) -> Vec<String> {
         let mut lines = match self.sender_thread.is_some() {
-            true => vec!["webhook: lines were on their way; whether they were taken is not known".to_owned()],
+            true => vec!["webhook: lines were in transit; it is unknown whether they were accepted".to_owned()],
             false => Vec::new(),
         };
         let left = self.left_out.saturating_add(self.waiting.len() as u64);
         if left > 0 {
-            lines.push(format!("webhook: {left} lines were not sent: it ended"));
+            lines.push(format!("webhook: {left} lines were not sent before it ended"));
         }
         lines
     }
@@ -93,7 +93,7 @@ fn deliver(mut batch: VecDeque<(Webhook, Vec<u8>)>) -> Vec<String> {
         let before = batch.len();
         batch.retain(|(other, _)| *other != webhook);
         let lost = before - batch.len() + 1;
-        lines.push(format!("{}: {why}; {lost} lines were not taken", webhook.text));
+        lines.push(format!("{}: {why}; {lost} lines were not accepted", webhook.text));
     }
     lines
 }
@@ -278,7 +278,7 @@ mod tests {
         assert_eq!(
             lines,
             [format!(
-                "{}: it answered `HTTP/1.1 503 Busy`; 2 lines were not taken",
+                "{}: it answered `HTTP/1.1 503 Busy`; 2 lines were not accepted",
                 webhook.text
             )]
         );
@@ -300,7 +300,10 @@ mod tests {
         assert!(posts.sender_thread.is_some(), "it was waited for");
         let lines = settle(&mut posts).join("\n");
         assert!(lines.contains("did not answer within 5 s; 1 lines"), "{lines}");
-        assert!(lines.contains(&format!("; {WAITING} lines were not taken")), "{lines}");
-        assert!(lines.contains("1 lines were left out"), "{lines}");
+        assert!(
+            lines.contains(&format!("; {WAITING} lines were not accepted")),
+            "{lines}"
+        );
+        assert!(lines.contains("1 lines were dropped"), "{lines}");
     }
 }

@@ -19,10 +19,10 @@ pub fn remark(session: &Session, study: &Study) -> Option<&'static str> {
     match (nothing, study.cool_to_c) {
         (false, _) => None,
         (true, Some(_)) => Some(
-            "this machine tells no temperature (no thermal zone, no sensor of hwmon): `cool_to_c` cannot be waited for, and only \
-             `cool_down` counts",
+            "this machine reports no temperature (no thermal zone, no hwmon sensor): `cool_to_c` has no effect, and \
+             only `cool_down` is used",
         ),
-        (true, None) => Some("this machine tells no temperature: whether it was warmer in some cells is not known"),
+        (true, None) => Some("this machine reports no temperature: it is unknown whether it was warmer in some cells"),
     }
 }
 
@@ -47,7 +47,7 @@ pub fn cool(session: &Session, study: &Study, stop: &AtomicBool) -> Option<Tempe
     let degrees = |one: &Temperature| format!("{:.1} °C", one.millidegrees_c as f64 / 1_000.0);
     if is_too_warm && !stop.load(Ordering::Relaxed) {
         session.note(&format!(
-            "still {} after {}, and not the {limit_c} °C of cool_to_c ({}): measured nevertheless\n",
+            "still {} after {}, and not the {limit_c} °C of cool_to_c ({}): measuring anyway\n",
             degrees(&last),
             duration_text(start.elapsed()),
             report::safe(&last.sensor)

@@ -67,9 +67,12 @@ impl DescribedRun {
         for statistics in outputs {
             output::check(statistics).map_err(|error| {
                 Failure::usage(
-                    format!("the statistics of {} have no place", file.display()),
+                    format!("there is no directory for the statistics of {}", file.display()),
                     error,
-                    format!("name another file than {}, or make its folder", statistics.display()),
+                    format!(
+                        "choose another file than {}, or create its folder",
+                        statistics.display()
+                    ),
                 )
             })?;
         }
@@ -88,7 +91,7 @@ impl DescribedRun {
                     format!("wakes up every {}", Nanos(lane.interval_ns))
                 }
                 measure::MeasurementKind::Noise => {
-                    format!("spins, gaps from {} count", Nanos(lane.threshold_ns))
+                    format!("spins; counts gaps from {}", Nanos(lane.threshold_ns))
                 }
             };
             let life = sampler.and_then(|sampler| sampler.lifetime);

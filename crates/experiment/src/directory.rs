@@ -302,13 +302,13 @@ impl fmt::Display for ForeignResult {
         match self {
             ForeignResult::OfAnotherTool => f.write_str("it was not measured by quietcore"),
             ForeignResult::Differs { what, there, wanted } => {
-                write!(f, "{what} of it is {there}, and {wanted} in this study")
+                write!(f, "{what} is {there} there, and {wanted} in this study")
             }
-            ForeignResult::BootLine(why) => write!(f, "it was measured under another boot line: {why}"),
+            ForeignResult::BootLine(why) => write!(f, "it was measured with another boot line: {why}"),
             ForeignResult::Kernel(release) => {
-                write!(f, "it was measured under kernel {release}, which is another level")
+                write!(f, "it was measured with kernel {release}, which is another level")
             }
-            ForeignResult::Kind(what) => write!(f, "it does not answer `measure {}`", what.word()),
+            ForeignResult::Kind(what) => write!(f, "it is not a result of `measure {}`", what.word()),
             ForeignResult::Interrupted => f.write_str("it was interrupted"),
         }
     }
@@ -340,7 +340,7 @@ pub fn started_record(path: &Path, study: &Study, bytes: &[u8]) -> Result<Option
         None => Ok(None),
         Some(file) => Err(foreign_to(
             path,
-            format!("there is {}, and no study.json", report::safe_path(&file)),
+            format!("it contains {}, and no study.json", report::safe_path(&file)),
         )),
     }
 }
@@ -361,7 +361,7 @@ fn same_text(path: &Path, there: &[u8], here: &[u8]) -> Result<(), Failure> {
         None => "at its end".to_owned(),
     };
     let why = format!(
-        "line {} of its study.toml is {}, and {} in the file named now",
+        "line {} of its study.toml is {}, and {} in the given file",
         place + 1,
         line(&there),
         line(&here)
@@ -379,20 +379,20 @@ fn foreign_to(path: &Path, why: String) -> Failure {
     Failure::usage(
         what,
         why,
-        "name another directory with --out; results of different studies are never mixed",
+        "choose another directory with --out; results of different studies are never mixed",
     )
 }
 
 fn foreign_result(path: &Path, why: &str) -> Failure {
-    let what = format!("{} is no whole result of this study", report::safe_path(path));
+    let what = format!("{} is not a complete result of this study", report::safe_path(path));
     Failure::usage(what, why, "move it away; the same command then measures it again")
 }
 
 fn unreadable(path: &Path, why: &impl ToString) -> Failure {
-    let what = format!("{} is no directory of a study", report::safe_path(path));
+    let what = format!("{} is not a study directory", report::safe_path(path));
     Failure::usage(
         what,
         why.to_string(),
-        "name a directory that `quietcore study run` made",
+        "use a directory that `quietcore study run` created",
     )
 }

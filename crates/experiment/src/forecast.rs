@@ -63,7 +63,7 @@ impl Forecast {
         let offline = cpus.minus(&machine.topology.online);
         if !offline.is_empty() {
             let next = "bring it online, or measure another one";
-            let error = Failure::usage(format!("CPU {offline} is offline"), "nothing runs there", next);
+            let error = Failure::usage(format!("CPU {offline} is offline"), "no program can run there", next);
             return Err(written.at_cpus(file, error));
         }
         refuse_neighbours(session, &cpus)?;
@@ -77,13 +77,13 @@ impl Forecast {
     pub fn on(written: StudyFile, file: &Path, machine: Machine, cpus: CpuSet) -> Result<Forecast, Failure> {
         let StudyFile { study, bytes } = written;
         if let Some(policy) = &study.policy {
-            let next = "write it as `measure --policy` takes it";
+            let next = "write it in the form that `measure --policy` accepts";
             parse_policy(&policy.text)
-                .map_err(|why| at(file, policy, Failure::usage("the policy cannot be used", why, next)))?;
+                .map_err(|why| at(file, policy, Failure::usage("the policy is not valid", why, next)))?;
         }
         let mut notes = Vec::new();
         if study.repetitions < 4 {
-            notes.push("with fewer than 4 repetitions no difference can be shown".to_owned());
+            notes.push("fewer than 4 repetitions cannot show a difference".to_owned());
         }
         Ok(Forecast {
             study,
@@ -154,10 +154,13 @@ impl fmt::Display for Impossible {
             Impossible::Refused(refusal) => f.write_str(&refusal.to_string().replace('\n', "; ")),
             Impossible::NoKnob(name) => write!(f, "this machine has no {name}"),
             Impossible::IdleKnob(knob) => {
-                write!(f, "{knob} would change nothing in it, so it is not what its name says")
+                write!(
+                    f,
+                    "{knob} would change nothing in it, so the cell would not match its name"
+                )
             }
             Impossible::TooFewCpus { load, needed, there } => {
-                write!(f, "the load {load} needs {needed} CPUs, and there are {there} for it")
+                write!(f, "the load {load} needs {needed} CPUs, and only {there} are available")
             }
         }
     }
@@ -184,7 +187,7 @@ fn possible(
                 }
                 KnobState::Already if study.axes.iter().any(|axis| axis.name == name) => {
                     notes.push(format!(
-                        "{name} is here as it would be set: its cells off and on are the same"
+                        "{name} already has its target value: its cells off and on are identical"
                     ));
                 }
                 _ => {}
@@ -230,7 +233,7 @@ fn refuse_impossible(impossible: &[(&str, Impossible)], cells: usize) -> Result<
     Err(Failure::usage(
         format!("{} of {cells} cells are impossible on this machine", impossible.len()),
         why.join("\n       "),
-        "take these levels out of [axes], or name other CPUs; nothing has run",
+        "remove these levels from [axes], or choose other CPUs; nothing has run",
     ))
 }
 
@@ -240,8 +243,8 @@ pub fn refuse_neighbours(session: &Session, cpus: &CpuSet) -> Result<(), Failure
         let is_in_the_way = intent.name.as_str() == PARTITION || !intent.cpus.and(cpus).is_empty();
         if is_in_the_way && reason != REASON {
             return Err(Failure::conflict(
-                format!("partition {} with CPU {} is in force", intent.name, intent.cpus),
-                "the cells of this study would not be what their names say",
+                format!("partition {} with CPU {} is active", intent.name, intent.cpus),
+                "the cells of this study would not match their names",
                 format!(
                     "undo it with `quietcore undo --partition {}`, or measure other CPUs",
                     intent.name

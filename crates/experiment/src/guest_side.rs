@@ -42,9 +42,9 @@ pub fn run_as_init(reporter: &dyn Reporter) -> Status {
 pub fn run(session: &Session) -> Result<Status, Failure> {
     let not_here = |why: String| {
         Failure::usage(
-            "this is no guest of a study",
+            "this is not a guest of a study",
             why,
-            "guests are made by `quietcore study run FILE --out DIR --in vm --kernel IMAGE`",
+            "guests are created by `quietcore study run FILE --out DIR --in vm --vm-kernel IMAGE`",
         )
     };
     let bytes = input::bytes(Path::new(FILE), MOST_BYTES).map_err(|error| not_here(error.to_string()))?;
@@ -91,7 +91,7 @@ fn one(
         return Err(Failure::usage(
             "there is no such cell",
             format!("the study has {}", forecast.study.cells.len()),
-            "give the guest its own study",
+            "give the guest its own study file",
         ));
     };
     forecast

@@ -70,7 +70,8 @@ pub(crate) fn lock(session: &Session) -> Result<Lock, Failure> {
         .lock(Duration::from_secs(2))
         .map_err(|error| Failure {
             status: Status::Conflict,
-            next: "wait until the other study has ended: two at once would measure each other".to_owned(),
+            next: "wait until the other study has ended: two studies would disturb each other's measurements"
+                .to_owned(),
             ..error.into()
         })
 }
@@ -80,9 +81,9 @@ fn refuse_others() -> Result<(), Failure> {
         0 => Ok(()),
         _ => Err(Failure::new(
             Status::Denied,
-            "a study isolates CPUs and takes that back",
-            "only root may do that",
-            "run it as root; `quietcore study plan`, and `which-knob --dry-run`, need no rights",
+            "a study isolates CPUs and undoes that",
+            "only root may do this",
+            "run it as root; `quietcore study plan` and `which-knob --dry-run` need no privileges",
         )),
     }
 }
@@ -128,7 +129,7 @@ fn go_on(
     };
     let end = runs::run_all(&open, &mut schedule, bounds)?;
     let left = schedule.order().len() - schedule.runs_done();
-    let next = format!("{left} runs are left; the same command goes on with them\n");
+    let next = format!("{left} runs are left; the same command continues with them\n");
     match end {
         RunsEnd::Done => {
             show(&StudyOutcome::of(&directory)?);
@@ -139,7 +140,7 @@ fn go_on(
             Ok(Status::Failed)
         }
         RunsEnd::BudgetUsed => {
-            session.note(&format!("the next run would not fit into the budget; {next}"));
+            session.note(&format!("the next run would exceed the budget; {next}"));
             Ok(Status::Failed)
         }
     }
@@ -149,7 +150,7 @@ fn go_on(
 pub(crate) fn note_remaining(session: &Session, forecast: &Forecast, schedule: &RunSchedule, place: &str) {
     if schedule.runs_done() > 0 {
         session.note(&format!(
-            "{} of {} runs are there already\n",
+            "{} of {} runs are already complete\n",
             schedule.runs_done(),
             schedule.order().len()
         ));

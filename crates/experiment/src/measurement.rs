@@ -79,7 +79,7 @@ fn listen(child: &mut Child, each: Duration, stop: &AtomicBool) -> Result<Vec<u8
             end_requested = true;
         }
         if start.elapsed() > each.saturating_mul(2).saturating_add(PATIENCE) {
-            return Err(failed("it does not come to its end".to_owned()));
+            return Err(failed("it did not end".to_owned()));
         }
         match next_part(out, POLL_INTERVAL).map_err(|error| failed(error.to_string()))? {
             ChildOutput::Nothing => {}
@@ -91,9 +91,9 @@ fn listen(child: &mut Child, each: Duration, stop: &AtomicBool) -> Result<Vec<u8
 
 fn failed(why: String) -> Failure {
     Failure::unable(
-        "the measurement could not be made",
+        "the measurement could not be started",
         why,
-        "run the same command again: it goes on",
+        "run the same command again to continue",
     )
 }
 
@@ -119,7 +119,7 @@ fn failure_from_child(error_text: &str, code: Option<i32>) -> Failure {
         status,
         line("error:").unwrap_or_else(|| "the measurement failed".to_owned()),
         line("why:").unwrap_or_else(ended),
-        line("next:").unwrap_or_else(|| "run the same command again: it goes on".to_owned()),
+        line("next:").unwrap_or_else(|| "run the same command again to continue".to_owned()),
     )
 }
 

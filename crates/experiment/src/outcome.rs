@@ -50,7 +50,7 @@ impl<'a> StudyOutcome<'a> {
             let what = format!("{} has no result yet", directory.name());
             return Err(Failure::usage(
                 what,
-                "nothing has run to its end",
+                "no run has completed",
                 "run `quietcore study run` first",
             ));
         }

@@ -78,7 +78,7 @@ pub fn prove(session: &Session, options: &ProveOptions, progress: &mut dyn Measu
 fn story(session: &Session, options: &ProveOptions) -> ProveRecord {
     let environment = Environment::of(options.machine, session.root(), VERSION);
     let why = match (options.expression, &options.plan.choice) {
-        (Some(expression), _) => format!("asked for as `{expression}`"),
+        (Some(expression), _) => format!("from the expression `{expression}`"),
         (None, None) => "chosen".to_owned(),
         (None, Some(choice)) => {
             let reasons = choice.reasons.iter().map(|reason| reason.message.as_str());
@@ -111,11 +111,11 @@ fn story(session: &Session, options: &ProveOptions) -> ProveRecord {
 fn announcement(story: &ProveRecord, options: &ProveOptions) -> String {
     format!(
         "quietcore prove: CPU {cpus} ({})\n\
-         \x20 1. measure wake-up latency and noise as the machine is\n\
-         \x20 2. isolate CPU {cpus}: {} changes, each journalled first; CPU {housekeeping} keeps everything else\n\
+         \x20 1. measure wake-up latency and noise without isolation\n\
+         \x20 2. isolate CPU {cpus}: {} changes, each recorded in the journal first; everything else runs on CPU {housekeeping}\n\
          \x20 3. measure again with load on CPU {housekeeping}\n\
-         \x20 4. take everything back and compare\n\
-         \x20 about {:.0} s; Ctrl-C at any time takes everything back\n\n",
+         \x20 4. undo everything and compare\n\
+         \x20 about {:.0} s; Ctrl-C at any time undoes everything\n\n",
         story.cpus_why,
         options.plan.changes.len(),
         options.each.as_secs_f64() * 4.0,
@@ -198,7 +198,7 @@ impl ProveRun<'_> {
                 false => Ok(applied),
                 // A partition that a user applied on purpose is not undone here.
                 true => Err(Failure::conflict(
-                    format!("partition {} is in force already", intent.name),
+                    format!("partition {} is already active", intent.name),
                     "prove would have to undo what was applied before",
                     "run `quietcore undo` first, or use another machine",
                 )),
@@ -227,7 +227,7 @@ impl ProveRun<'_> {
                     self.story.isolated = CpuSet::new();
                     self.add_not_isolated(&Failure::conflict(
                         "another command has undone the partition",
-                        "the isolated measurements were not isolated to their end",
+                        "the CPUs were not isolated until the end of the measurements",
                         "see `quietcore history`, and run `quietcore prove` again",
                     ));
                 }

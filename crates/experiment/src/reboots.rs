@@ -62,7 +62,7 @@ pub(crate) fn admit(session: &Session, forecast: &Forecast, out: &Path, consent:
             return Err(Failure::conflict(
                 format!("a study in {} is under way", report::safe(&there.out)),
                 "it restarts this machine, and its boots would be those of two studies",
-                "let it come to its end, or end it with `quietcore undo`",
+                "let it finish, or end it with `quietcore undo`",
             ));
         }
         None => {}
@@ -76,8 +76,8 @@ pub(crate) fn admit(session: &Session, forecast: &Forecast, out: &Path, consent:
         Consent::Given => Ok(()),
         Consent::Missing => Err(Failure::usage(
             "this study restarts this machine",
-            format!("its boots need about {restarts} restarts, and whatever else runs here ends with each"),
-            "say --reboot if that may be; `quietcore study plan` shows which boots these are",
+            format!("its boots need about {restarts} restarts, and each restart ends everything else that runs here"),
+            "add --reboot to allow this; `quietcore study plan` lists these boots",
         )),
     }
 }
@@ -100,7 +100,7 @@ pub(crate) fn go_on(
     let line = running_line(session);
     loop {
         let Some(under_way) = under_way(session)?.filter(|under_way| under_way.out == out) else {
-            session.note("the study was ended by another command; its results stay\n");
+            session.note("another command ended the study; its results are kept\n");
             return Ok(Status::Failed);
         };
         let here = CurrentMachine {
@@ -153,7 +153,7 @@ fn record_start(session: &Session, out: &str) -> Result<(), Failure> {
     }
     unit::record_and_install(session, out)?;
     if unit::resumes(session) == ResumeMethod::Unit {
-        session.note("the study goes on by itself after each restart; `quietcore undo` ends it\n");
+        session.note("the study continues by itself after each restart; `quietcore undo` ends it\n");
     }
     Ok(())
 }
@@ -220,7 +220,8 @@ fn finish(open: &OpenStudy, schedule: &RunSchedule, show: &mut OutcomePresenter)
 
 fn interrupted(session: &Session) -> Status {
     session.note(
-        "interrupted; it goes on with `quietcore study resume`, as after the next restart; `quietcore undo` ends it\n",
+        "interrupted; it continues with `quietcore study resume`, as after the next restart; `quietcore undo` ends \
+         it\n",
     );
     Status::Failed
 }
@@ -228,7 +229,7 @@ fn interrupted(session: &Session) -> Status {
 fn budget_used(session: &Session, schedule: &RunSchedule) {
     let left = schedule.order().len() - schedule.runs_done();
     session.note(&format!(
-        "the next run would not fit into the budget; {left} runs are left; the same command goes on with them\n"
+        "the next run would exceed the budget; {left} runs are left; the same command continues with them\n"
     ));
 }
 
@@ -241,7 +242,7 @@ pub(crate) fn end(session: &Session) {
         session.error(&error);
         return;
     }
-    session.note("the study is ended and everything put back; its results stay\n");
+    session.note("the study has ended and everything is undone; its results are kept\n");
     restore_own_line(session);
 }
 
@@ -252,7 +253,7 @@ fn restore_own_line(session: &Session) {
     }
     match unit::resumes(session) {
         ResumeMethod::Unit => {
-            if let Err(error) = unit::restart(session, "back to the machine's own line") {
+            if let Err(error) = unit::restart(session, "returning to the machine's own boot line") {
                 session.error(&error);
             }
         }
@@ -263,7 +264,7 @@ fn restore_own_line(session: &Session) {
 /// Reports if this boot still has a line of the study.
 pub fn note_line(session: &Session) {
     if once::is_once(&running_line(session)) {
-        session.note("this boot has the study's line still; the next one has the machine's own\n");
+        session.note("this boot still has the study's boot line; the next one has the machine's own\n");
     }
 }
 
@@ -313,8 +314,8 @@ fn absolute(out: &Path) -> Result<String, Failure> {
     text.ok_or_else(|| {
         Failure::usage(
             "the directory has no path that can be recorded",
-            "it is not UTF-8, or this directory is gone",
-            "name another one with --out",
+            "it is not UTF-8, or this directory no longer exists",
+            "choose another one with --out",
         )
     })
 }

@@ -88,9 +88,9 @@ pub fn on_board(
 /// The error for a plan that depends on another machine.
 pub fn no_plan() -> Failure {
     Failure::usage(
-        "what a study makes on another machine is not known here",
-        "its plan needs the machine itself",
-        "leave --on out to see cells and order, or run `quietcore study plan` there",
+        "it is unknown what a study does on another machine",
+        "its plan depends on that machine",
+        "leave out --on to see cells and order, or run `quietcore study plan` there",
     )
 }
 
@@ -160,14 +160,15 @@ fn conclude(
         }
         Ok(BoardEnd::Stopped(StudyState::Runs)) => {
             session.note(&format!(
-                "interrupted, but {} could not be reached: the study continues there; the same command picks it up\n",
+                "interrupted, but {} could not be reached: the study continues there; run the same command to \
+                 reconnect to it\n",
                 board.host()
             ));
             Ok(Status::Failed)
         }
         Ok(BoardEnd::Stopped(_)) => {
             clear(board, note, files)?;
-            session.note("interrupted; the same command goes on\n");
+            session.note("interrupted; the same command continues\n");
             Ok(Status::Failed)
         }
         Err(error) => {
@@ -204,10 +205,10 @@ fn refuse_boots(study: &Study, consent: Consent) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::usage(
-        "a study over ssh restarts no machine",
-        "what goes on after a restart would be a program in a directory that is removed again",
-        "copy quietcore there and run `quietcore study run FILE --out DIR --reboot` on that machine; or leave levels of the boot \
-         line out",
+        "a study over ssh does not restart the machine",
+        "after a restart, it would continue with a program in a directory that is removed again",
+        "copy quietcore there and run `quietcore study run FILE --out DIR --reboot` on that machine; or remove the \
+         levels of the boot line",
     ))
 }
 
@@ -217,7 +218,7 @@ fn remembered(out: &Path, options: &BoardOptions, has_record: bool) -> Result<Bo
         Failure::usage(
             format!("{} belongs to something else", report::safe_path(out)),
             format!("its results are from {owner_name}"),
-            "name another directory with --out; results of different machines are never mixed",
+            "choose another directory with --out; results of different machines are never mixed",
         )
     };
     match note::read(out)? {
@@ -228,7 +229,7 @@ fn remembered(out: &Path, options: &BoardOptions, has_record: bool) -> Result<Bo
                 "it was started in {}",
                 report::safe(note.above.as_deref().unwrap_or("~"))
             ),
-            "say --there as it was said then",
+            "use the same --remote-dir as then",
         )),
         Some(note) => Ok(BoardNote {
             above: options.above.clone(),
@@ -252,7 +253,7 @@ fn is_whole(directory: &Directory) -> Result<bool, Failure> {
 fn clear(board: &Board, note: &mut BoardNote, files: BoardFiles) -> Result<(), Failure> {
     let place = format!("{}:{}", board.host(), report::safe(&board.there.text()));
     if files == BoardFiles::Keep {
-        board.session.note(&format!("{place} stays\n"));
+        board.session.note(&format!("{place} is kept\n"));
     } else if let Err(why) = board.remove() {
         board.session.note(&format!("{place} could not be removed: {why}\n"));
         return Ok(());

@@ -1,4 +1,4 @@
-//! Writes the file of `--out` and the page beside it.
+//! Writes the file of `--out` and the page of `--page`.
 //!
 //! Both are checked before the measurement. During the run, a complete and valid newer version replaces them about every
 //! second, so that an aborted run keeps its results.
@@ -8,42 +8,41 @@ use root::output::{Draft, OutputDurability, OutputTarget, ReadAccess};
 use root::{Failure, RootError, Status};
 use std::path::{Path, PathBuf};
 
-/// A result's file, and its page.
+/// The files of a result: its JSON, its page, or both.
 pub struct ResultFile {
-    json: PathBuf,
-    /// `None` where the file is a device or a pipe; these are written only at the end.
-    page: Option<PathBuf>,
+    json: Option<ResultOutput>,
+    page: Option<ResultOutput>,
+}
+
+/// One file of a result.
+struct ResultOutput {
+    path: PathBuf,
+    /// A device or a pipe is written only at the end.
+    target: OutputTarget,
 }
 
 impl ResultFile {
-    /// Checks that both files can be written.
+    /// Checks that the files can be written.
     ///
     /// # Errors
     /// Wrong usage, whatever the obstacle is: nothing has been done yet.
-    pub fn at(path: &Path) -> Result<ResultFile, Failure> {
-        let page = path.with_extension("html");
-        if page == path {
-            return Err(Failure::usage(
-                format!("--out {}", path.display()),
-                "the page of the result gets the ending .html, so the result cannot have it",
-                "give the result another one, such as .json",
-            ));
-        }
-        let is_file = root::output::check_named(path)? == OutputTarget::File;
-        if is_file {
-            root::output::check_named(&page)?;
+    pub fn at(json: Option<&Path>, page: Option<&Path>) -> Result<ResultFile, Failure> {
+        if let Some(json) = json {
+            refuse_page(json)?;
         }
         Ok(ResultFile {
-            json: path.to_owned(),
-            page: is_file.then_some(page),
+            json: json.map(ResultOutput::at).transpose()?,
+            page: page.map(ResultOutput::at).transpose()?,
         })
     }
 
     /// Writes the results so far. A failure does not stop the run: the earlier version stays, space may become free again,
     /// and [`ResultFile::end`] reports the final state.
     pub fn so_far(&self, result: &Measurement) {
-        if self.page.is_some() {
-            let _ = self.write(result, OutputDurability::Cached);
+        for (output, content) in self.contents(result).into_iter().flatten() {
+            if output.target == OutputTarget::File {
+                let _ = output.write(&content, OutputDurability::Cached);
+            }
         }
     }
 
@@ -52,37 +51,71 @@ impl ResultFile {
     /// # Errors
     /// [`Status::Failed`]: a file could not be written, and contains at most an earlier version.
     pub fn end(&self, result: &Measurement) -> Result<(), Failure> {
-        self.write(result, OutputDurability::Synced)
+        for (output, content) in self.contents(result)? {
+            let written = output.write(&content, OutputDurability::Synced);
+            written.map_err(|error| incomplete(&output.path, &error))?;
+        }
+        Ok(())
     }
 
     /// The path of the page, for a message.
     pub fn page(&self) -> Option<&Path> {
-        self.page.as_deref()
+        self.page.as_ref().map(|page| page.path.as_path())
     }
 
-    fn write(&self, result: &Measurement, durability: OutputDurability) -> Result<(), Failure> {
-        let mut bytes = serde_json::to_vec(result)
-            .map_err(|error| Failure::bug("the result could not be written as JSON", error))?;
-        bytes.push(b'\n');
-        write_bytes(&self.json, &bytes, durability).map_err(|error| incomplete(&self.json, &error))?;
-        let Some(page) = &self.page else { return Ok(()) };
-        let name = self.json.file_name().unwrap_or_default().to_string_lossy();
-        write_bytes(page, report::measurement_html(result, &name).as_bytes(), durability)
-            .map_err(|error| incomplete(page, &error))
+    /// The content of each file.
+    fn contents(&self, result: &Measurement) -> Result<Vec<(&ResultOutput, Vec<u8>)>, Failure> {
+        let mut contents = Vec::new();
+        if let Some(json) = &self.json {
+            let mut bytes = serde_json::to_vec(result)
+                .map_err(|error| Failure::bug("the result could not be written as JSON", error))?;
+            bytes.push(b'\n');
+            contents.push((json, bytes));
+        }
+        if let Some(page) = &self.page {
+            let json = self
+                .json
+                .as_ref()
+                .map_or_else(|| page.path.with_extension("json"), |json| json.path.clone());
+            let name = json.file_name().unwrap_or_default().to_string_lossy();
+            contents.push((page, report::measurement_html(result, &name).into_bytes()));
+        }
+        Ok(contents)
     }
 }
 
-fn write_bytes(path: &Path, content: &[u8], durability: OutputDurability) -> Result<(), RootError> {
-    let mut draft = Draft::create(path, ReadAccess::All)?;
-    draft.append(content)?;
-    draft.place(durability)
+impl ResultOutput {
+    fn at(path: &Path) -> Result<ResultOutput, Failure> {
+        Ok(ResultOutput {
+            path: path.to_owned(),
+            target: root::output::check_named(path)?,
+        })
+    }
+
+    fn write(&self, content: &[u8], durability: OutputDurability) -> Result<(), RootError> {
+        let mut draft = Draft::create(&self.path, ReadAccess::All)?;
+        draft.append(content)?;
+        draft.place(durability)
+    }
+}
+
+/// Refuses JSON in a file that a browser would open, and a page that would replace the result.
+fn refuse_page(json: &Path) -> Result<(), Failure> {
+    match json.extension().is_some_and(|ending| ending == "html") {
+        false => Ok(()),
+        true => Err(Failure::usage(
+            format!("--out {}", json.display()),
+            "the result is JSON, and .html is the ending of its page",
+            "name the result .json; --page writes the page beside it",
+        )),
+    }
 }
 
 fn incomplete(path: &Path, error: &RootError) -> Failure {
     Failure::new(
         Status::Failed,
         format!("{} is incomplete", path.display()),
-        format!("{error}; it holds at most what was measured earlier"),
-        "the result was printed above; make room for its file, and measure again",
+        format!("{error}; it contains at most what was measured before"),
+        "the result was printed above; free space for its file, and measure again",
     )
 }

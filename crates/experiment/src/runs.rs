@@ -133,7 +133,7 @@ pub fn undo_leftover(session: &Session) -> Result<Option<String>, Failure> {
         return Ok(None);
     }
     undo(&session.lock()?, &mut |_| {})?;
-    Ok(Some("what a killed study had left active is undone\n".to_owned()))
+    Ok(Some("undid what a killed study had left active\n".to_owned()))
 }
 
 /// Makes one run. `None` if it was stopped.
@@ -185,8 +185,8 @@ fn measure(
     match (measured, broken.first()) {
         (Some(_), Some(kind)) => Err(Failure::unable(
             format!("the load {} ended while {} was measured", kind.name(), cell.name),
-            "the result is that of another cell, and was not kept",
-            "look for a full disk, too little memory or no loopback, then run the same command again",
+            "the result does not match the cell, and was discarded",
+            "check for a full disk, too little memory or a missing loopback interface, then run the same command again",
         )),
         (measured, _) => Ok(measured),
     }
@@ -255,9 +255,9 @@ fn refuse_idle(plan: &Plan, cell: &LevelCombination) -> Result<(), Failure> {
     match idle_knob(plan) {
         None => Ok(()),
         Some(knob) => Err(Failure::conflict(
-            format!("{} would not be what its name says", cell.name),
-            format!("{knob} is as it would be set: another program has changed it since this study started"),
-            "give it its former value and run the same command again, or start again with another --out",
+            format!("{} would not match its name", cell.name),
+            format!("{knob} already has its target value: another program has changed it since this study started"),
+            "restore its former value and run the same command again, or start again with another --out",
         )),
     }
 }
@@ -271,7 +271,7 @@ fn undo(changing: &ChangeLock, report: &mut dyn FnMut(&str)) -> Result<(), Failu
         false => Err(Failure::conflict(
             "not everything could be undone",
             undone.failed.join("; "),
-            "look at what is named above, then `quietcore undo`; results that are there stay",
+            "check what is named above, then run `quietcore undo`; results so far are kept",
         )),
     }
 }

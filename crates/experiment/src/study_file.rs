@@ -18,7 +18,7 @@ impl StudyFile {
     pub fn read(file: &Path) -> Result<StudyFile, Failure> {
         let bytes = input::bytes(file, MOST_BYTES).map_err(|error| Failure {
             status: Status::Usage,
-            next: "name the file that describes the study; `quietcore study --help` has one".to_owned(),
+            next: "name the file that describes the study; `quietcore study --help` shows an example".to_owned(),
             ..error.into()
         })?;
         let study = parse(&bytes).map_err(|error| refused(file, error))?;
@@ -62,7 +62,11 @@ impl StudyFile {
 /// The error for a file that is not a study.
 pub(crate) fn refused(file: &Path, error: StudyError) -> Failure {
     let file = report::safe_path(file);
-    Failure::usage(format!("{file} describes no study"), error.to_string(), error.next)
+    Failure::usage(
+        format!("{file} does not describe a study"),
+        error.to_string(),
+        error.next,
+    )
 }
 
 /// Adds the file and the line to an error.

@@ -54,7 +54,8 @@ pub fn not_started(error: &std::io::Error) -> Failure {
     Failure::usage(
         format!("{PROGRAM} cannot be started"),
         why,
-        "install it: Debian and Ubuntu call the package qemu-system-x86, Fedora qemu-system-x86-core, Arch qemu-system-x86",
+        "install it: the package is qemu-system-x86 on Debian and Ubuntu, qemu-system-x86-core on Fedora, \
+         qemu-system-x86 on Arch",
     )
 }
 
@@ -129,11 +130,11 @@ pub fn carry_out(
     }
     let why = match ended.ending {
         RunsEnd::Interrupted => "interrupted; ",
-        RunsEnd::BudgetUsed => "the next run would not fit into the budget; ",
+        RunsEnd::BudgetUsed => "the next run would exceed the budget; ",
         RunsEnd::Done => "",
     };
     session.note(&format!(
-        "{why}{left} runs are left; the same command goes on with them\n"
+        "{why}{left} runs are left; the same command continues with them\n"
     ));
     Ok(Status::Failed)
 }

@@ -71,8 +71,8 @@ fn full_plan(options: &WhichKnobOptions) -> Result<Intent, Failure> {
         Intent::new(full.name.clone(), CpuSet::new(), profile).leave_out(knob)?;
     }
     if let Some(policy) = &options.experiment.policy {
-        let next = "write it as `measure --policy` takes it";
-        parse_policy(policy).map_err(|why| Failure::usage("the policy cannot be used", why, next))?;
+        let next = "write it in the form that `measure --policy` accepts";
+        parse_policy(policy).map_err(|why| Failure::usage("the policy is not valid", why, next))?;
     }
     Ok(full)
 }
@@ -100,7 +100,7 @@ fn forecast(session: &Session, options: &WhichKnobOptions, full: &Intent) -> Res
     forecast.notes.extend(notes);
     if forecast.study.repetitions < least {
         forecast.notes.push(format!(
-            "with fewer than {least} repetitions nothing can be shown over all {} comparisons",
+            "fewer than {least} repetitions cannot show a difference over all {} comparisons",
             matrix.comparisons()
         ));
     }
@@ -130,7 +130,7 @@ fn candidates(plan: &Plan, full: &Intent, options: &WhichKnobOptions) -> Result<
         let mut requested = options.knobs.iter().flatten();
         if requested.any(|name| is_called(knob.name, name)) {
             return Err(Failure::usage(
-                format!("nothing can be asked about {}", knob.name),
+                format!("{} cannot be tested", knob.name),
                 why,
                 "leave it out of --knobs; `quietcore plan` shows what each knob would change here",
             ));
@@ -138,14 +138,14 @@ fn candidates(plan: &Plan, full: &Intent, options: &WhichKnobOptions) -> Result<
     }
     if !candidates.leaves_out.is_empty() {
         let all = candidates.leaves_out.join(", ");
-        notes.push(format!("not asked about, for they change nothing here: {all}"));
+        notes.push(format!("not tested, because they change nothing here: {all}"));
     }
     candidates.requested_knobs = requested_knobs(names, options)?;
     if candidates.requested_knobs.is_empty() {
         return Err(Failure::usage(
-            "no knob is left to ask about",
-            "beside the partition itself the plan changes nothing here",
-            "name a larger --profile, or take knobs with --with",
+            "no knob is left to test",
+            "apart from the partition itself, the plan changes nothing here",
+            "use a larger --profile, or add knobs with --with",
         ));
     }
     Ok((candidates, notes))
@@ -155,8 +155,8 @@ fn candidates(plan: &Plan, full: &Intent, options: &WhichKnobOptions) -> Result<
 fn exclusion(knob: &PlannedKnob) -> Option<&'static str> {
     match (needed(knob.name), knob.state) {
         ("", KnobState::Changes) => None,
-        ("", KnobState::Already) => Some("it is here as it would be set"),
-        ("", KnobState::Absent) => Some("this machine has no such thing"),
+        ("", KnobState::Already) => Some("it already has its target value"),
+        ("", KnobState::Absent) => Some("this machine does not have it"),
         (needed, _) => Some(needed),
     }
 }
@@ -177,8 +177,8 @@ fn requested_knobs(names: Vec<String>, options: &WhichKnobOptions) -> Result<Vec
             let safe_name = report::safe(requested_name);
             return Err(Failure::usage(
                 format!("{safe_name} is not in the plan"),
-                "its profile does not hold it, or it was left out",
-                format!("take it with --with {safe_name}, or name a larger --profile"),
+                "its profile does not include it, or it was left out",
+                format!("add it with --with {safe_name}, or use a larger --profile"),
             ));
         };
         if !all.contains(name) {

@@ -9,5 +9,5 @@ pub use write::{every_row, rows_with_samples};
 pub(crate) const NAME: &str = "cyclictest";
 
 /// Common to all of its files.
-pub(crate) const SKIPS: &str = "cyclictest leaves out the wake-ups that were expected while it was late, and counts none of \
-     them: one long delay weighs as one sample, so means and percentiles are better than the truth";
+pub(crate) const SKIPS: &str = "cyclictest omits the wake-ups that were expected while it was late, and does not count \
+     them: one long delay counts as one sample, so means and percentiles look better than they are";

@@ -4,13 +4,13 @@
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// Unknown format.
-    #[error("it is in none of the formats that quietcore reads")]
+    #[error("it has none of the formats that quietcore reads")]
     Unknown,
     /// An empty file.
     #[error("it is empty")]
     Empty,
     /// The start matches the format, but the file contains no measurement.
-    #[error("it holds no measurement: {0}")]
+    #[error("it contains no measurement: {0}")]
     Nothing(&'static str),
     /// A position in a text.
     #[error("line {line}, column {column}: {problem}")]
@@ -42,16 +42,16 @@ pub enum ReadError {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {
     /// Not a number.
-    #[error("{0:?} is no number")]
+    #[error("{0:?} is not a number")]
     NotANumber(String),
     /// A number below zero.
-    #[error("{0:?} is negative, and nothing here can be")]
+    #[error("{0:?} is negative, which is not possible here")]
     Negative(String),
     /// A number beyond 64 bits of nanoseconds or counts.
     #[error("{0:?} is too large")]
     TooLarge(String),
     /// Too few or too many columns.
-    #[error("{found} columns, where {expected} were expected")]
+    #[error("{found} columns instead of {expected}")]
     Columns {
         /// The actual number.
         found: usize,
@@ -59,7 +59,7 @@ pub enum Problem {
         expected: usize,
     },
     /// A line that is invalid in this format.
-    #[error("{0:?} does not belong here")]
+    #[error("{0:?} is not expected here")]
     Unexpected(String),
     /// A row that is not above the previous one.
     #[error("the row {0:?} comes after a higher one, or twice: two measurements in one file?")]
@@ -68,10 +68,10 @@ pub enum Problem {
     #[error("the line is longer than {0} bytes")]
     LongLine(usize),
     /// Invalid UTF-8.
-    #[error("this is no text")]
+    #[error("this is not text")]
     NotText,
     /// The base64 content of an HdrHistogram log could not be decompressed.
-    #[error("the histogram does not unpack: {0}")]
+    #[error("the histogram cannot be unpacked: {0}")]
     Packed(String),
 }
 

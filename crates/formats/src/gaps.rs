@@ -59,7 +59,7 @@ pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
         recording.error(
             "gaps_incomplete",
             "gaps",
-            "the file has no end: the run died, or the disk was full; what was written until then is read",
+            "the file has no end: the run was killed, or the disk was full; everything until then was read",
         );
     }
     totals.note(&mut recording);
@@ -79,7 +79,7 @@ fn add_series(recording: &mut Recording, cpus: BTreeMap<u32, GapFileCpu>) -> Gap
         totals.own = totals.own.saturating_add(cpu.own);
         if series.stated.count.is_some_and(|stated| stated != seen) {
             let message = format!(
-                "{seen} gaps are in the file, whose end says {}",
+                "{seen} gaps are in the file, but its end states {}",
                 series.stated.count.unwrap_or(0)
             );
             recording.error("sums_differ", &series.label(), message);
@@ -102,18 +102,18 @@ impl GapTotals {
     fn note(&self, recording: &mut Recording) {
         let GapTotals { lost, own, left_out } = self;
         if *lost > 0 {
-            let message = format!("{lost} gaps found no room on their way to the file; they count as missed");
+            let message = format!("{lost} gaps were dropped before they reached the file; they count as missed");
             recording.warning("gaps_lost", "gaps", message);
         }
         if *own > 0 {
-            let message = format!("{own} gaps are the tool's own wake-ups");
+            let message = format!("{own} gaps are wake-ups of the tool itself");
             recording.info("own_gaps", "gaps", message);
         }
         if *left_out {
             recording.info(
                 "spikes_left_out",
                 "gaps",
-                "the longest gaps of each CPU are kept with their times",
+                "the longest gaps of each CPU are recorded with their times",
             );
         }
     }
@@ -130,7 +130,7 @@ fn of_comment(
     match words.as_slice() {
         ["quietcore", "gaps", "1"] => {}
         ["quietcore", "gaps", _] => {
-            return Err(ReadError::Nothing("its form is of another version of quietcore"));
+            return Err(ReadError::Nothing("it was written by another version of quietcore"));
         }
         ["started", at] => recording.started_at = Some((*at).to_owned()),
         ["cpu", cpu, "threshold_ns", threshold] => {

@@ -28,12 +28,12 @@ const PANELS: [Panel; 4] = [
     },
     Panel {
         title: "Period between wake-ups",
-        axis: "off by (us)",
+        axis: "deviation (us)",
         kind: SeriesKind::Latency,
         bases: &[Basis::Period],
     },
     Panel {
-        title: "Wake-ups before their time",
+        title: "Early wake-ups",
         axis: "early by (us)",
         kind: SeriesKind::Latency,
         bases: &[Basis::Early],
@@ -88,8 +88,8 @@ pub fn write(recording: &Recording) -> String {
             times.push(format!("{name} using 1:2 with points title \"{label} {late}\""));
         }
     }
-    panels.push((time_panel("What came when"), courses));
-    panels.push((time_panel("When single samples were"), times));
+    panels.push((time_panel("Time of the events"), courses));
+    panels.push((time_panel("Time of single samples"), times));
     panels.retain(|(_, curves)| !curves.is_empty());
     plot(&mut text, &panels);
     text

@@ -207,7 +207,7 @@ impl HgrmTable {
             recording.warning(
                 "truncated",
                 "table",
-                "the end of the table is missing: how many samples were above its last row is unknown",
+                "the end of the table is missing: the number of samples above its last row is unknown",
             );
         }
         notes(&mut recording);
@@ -221,13 +221,13 @@ fn notes(recording: &mut Recording) {
     recording.warning(
         "unit_not_stated",
         "unit",
-        "the file states neither a unit nor what it measured: read as milliseconds of latency, as wrk2 and jHiccup \
-         print it; where that is wrong, all times here are wrong by the same factor",
+        "the file contains neither a unit nor what it measured: read as milliseconds of latency, as wrk2 and jHiccup \
+         print it; if that is wrong, all times here are wrong by the same factor",
     );
     recording.info(
         "percentiles_only",
         "values",
-        "counts are exact, and values only at the percentiles that are printed: between two of them a sample may be \
-         anywhere; jHiccup also adds samples that it computed for missed ones, and the file does not mark them",
+        "counts are exact, but values are only known at the printed percentiles: between two of them a sample may be \
+         anywhere; jHiccup also adds computed samples for missed ones, and the file does not mark them",
     );
 }

@@ -63,8 +63,8 @@ pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
     recording.info(
         "unit_not_stated",
         "unit",
-        "such a log does not say what it measured: read as nanoseconds of latency, as quietcore and jHiccup \
-         write it; jHiccup also adds samples that it computed for missed ones",
+        "such a log does not contain what it measured: read as nanoseconds of latency, as quietcore and jHiccup write \
+         it; jHiccup also adds computed samples for missed ones",
     );
     Ok(recording)
 }
@@ -178,7 +178,7 @@ pub fn write(recording: &Recording) -> String {
         for (count, what) in [(series.overflow, "above the histogram"), (series.missed, "missed")] {
             if let Some(count) = count.filter(|count| *count > 0) {
                 let comment = format!(
-                    "[{}: {count} more samples were {what}, and are not in here]",
+                    "[{}: {count} more samples were {what}, and are not included]",
                     series.label()
                 );
                 builder.add_comment(&comment);

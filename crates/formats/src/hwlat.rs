@@ -51,7 +51,7 @@ pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
         let series = Series::of_samples(SeriesKind::Noise, number, cpu.tally, cpu.spikes);
         if cpu.inner > 0 {
             let message = format!(
-                "{} gaps were within one turn of the loop (inner), the others between two",
+                "{} gaps were within one loop (inner), the others between two",
                 cpu.inner
             );
             recording.info("inner", &series.label(), message);
@@ -62,14 +62,17 @@ pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
         recording.info("no_samples", "gaps", "no gap was above the threshold");
     }
     if nmis > 0 {
-        let message = format!("{nmis} non-maskable interrupts fell into the gaps; these are not the hardware's doing");
+        let message = format!(
+            "{nmis} non-maskable interrupts occurred during the gaps; the hardware did not cause \
+             these parts"
+        );
         recording.warning("nmi", "gaps", message);
     }
     recording.info(
         "longest_of_window",
         "gaps",
-        "a line is the longest gap of one window, so this is no distribution of all gaps; in a virtual machine \
-         the hypervisor is what is called hardware here",
+        "a line is the longest gap of one window, so this is not a distribution of all gaps; in a virtual machine \
+         these gaps also include those of the hypervisor",
     );
     Ok(recording)
 }

@@ -192,8 +192,8 @@ fn notes(recording: &mut Recording, run: &HwlatdetectRun, samples: &HwlatdetectS
     match run.recorded {
         Some(recorded) if recorded > seen => {
             let message = format!(
-                "{seen} of {recorded} samples are in this file: of the others only the largest is known (--report writes \
-                 them into another file)"
+                "{seen} of {recorded} samples are in this file: of the others only the largest is known (--report \
+                 writes them into another file)"
             );
             recording.warning("rows_omitted", "samples", message);
         }
@@ -217,8 +217,8 @@ fn notes(recording: &mut Recording, run: &HwlatdetectRun, samples: &HwlatdetectS
     }
     if let Some(smis) = run.smis.filter(|smis| *smis > 0) {
         let message = format!(
-            "{smis} system management interrupts occurred during the run: the firmware runs then, and the kernel can \
-             neither mask nor trace it"
+            "{smis} system management interrupts occurred during the run: they run firmware, and the kernel can \
+             neither mask nor trace them"
         );
         recording.warning("smi", "SMIs", message);
     }
@@ -234,9 +234,9 @@ fn notes(recording: &mut Recording, run: &HwlatdetectRun, samples: &HwlatdetectS
         _ => "a part of each window".to_owned(),
     };
     let message = format!(
-        "a sample is the longest gap of one window, and the tool watched {watched}: this is no distribution of all gaps, \
-         and shows nothing about the rest of the time; the file does not state the CPUs; in a virtual machine the \
-         hypervisor is what is called hardware here"
+        "a sample is the longest gap of one window, and the tool watched {watched}: this is not a distribution of all \
+         gaps, and shows nothing about the rest of the time; the file does not state the CPUs; in a virtual machine \
+         these gaps also include those of the hypervisor"
     );
     recording.info("longest_of_window", "samples", message);
 }

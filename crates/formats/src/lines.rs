@@ -203,9 +203,9 @@ mod tests {
         assert_eq!(first_error(b"1 2\r\n 33 44\n"), "none");
         assert_eq!(
             first_error(b"1\n 5 -2\n"),
-            "line 2, column 4: \"-2\" is negative, and nothing here can be"
+            "line 2, column 4: \"-2\" is negative, which is not possible here"
         );
-        assert_eq!(first_error(b"nan"), "line 1, column 1: \"nan\" is no number");
+        assert_eq!(first_error(b"nan"), "line 1, column 1: \"nan\" is not a number");
         assert_eq!(
             first_error(b"1 99999999999999999999999"),
             "line 1, column 3: \"99999999999999999999999\" is too large"
@@ -214,10 +214,10 @@ mod tests {
             first_error(b"18446744073709551615"),
             "line 1, column 1: \"18446744073709551615\" is too large"
         );
-        assert_eq!(first_error(b"1 \xff"), "line 1, column 3: this is no text");
+        assert_eq!(first_error(b"1 \xff"), "line 1, column 3: this is not text");
         assert_eq!(
             first_error("\u{202e}\u{1b}[2J".as_bytes()),
-            "line 1, column 1: \"\\u{202e}\\u{1b}[2J\" is no number"
+            "line 1, column 1: \"\\u{202e}\\u{1b}[2J\" is not a number"
         );
     }
 

@@ -104,7 +104,7 @@ impl Recording {
             .collect();
         for (label, count) in lost {
             let message = format!(
-                "{count} samples were above the histogram: only their number is known, and the largest of them"
+                "{count} samples were above the histogram: only their number and the largest of them are known"
             );
             self.warning("overflow", &label, message);
         }
@@ -113,6 +113,7 @@ impl Recording {
 
 /// The kind of measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Default)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum SeriesKind {
     /// How late a thread woke up.
@@ -124,6 +125,7 @@ pub enum SeriesKind {
 
 /// The meaning of the values of a series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Default)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Basis {
     /// The measured values: how late each wake-up was, or how long each gap.
@@ -155,6 +157,7 @@ impl Basis {
 
 /// The part of a wake-up that a series measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum WakeUpPart {
     /// Until the timer's interrupt.
@@ -329,6 +332,7 @@ impl Bucket {
 
 /// A stretch of the measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MeasurementStretch {
     /// Its start, in nanoseconds since the start of the measurement.
     pub at_ns: u64,
@@ -343,6 +347,7 @@ pub type Spike = measure::MeasuredGap;
 
 /// Stated statistics in nanoseconds, otherwise unchanged.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StatedStatistics {
     /// Samples, overflows included.
     pub count: Option<u64>,

@@ -17,9 +17,9 @@ pub fn omissions(format: &ForeignFormat, recording: &Recording) -> Option<String
     if holds == FormatCapability::Samples {
         let has = |basis| all().filter(written).any(|series| series.by(basis).is_some());
         for (basis, what) in [
-            (Basis::Schedule, "how late all expected wake-ups were"),
+            (Basis::Schedule, "the latency of all expected wake-ups"),
             (Basis::Period, "the jitter of the period"),
-            (Basis::Early, "how early wake-ups were"),
+            (Basis::Early, "early wake-ups"),
         ] {
             if has(basis) {
                 parts.push(what);
@@ -30,7 +30,7 @@ pub fn omissions(format: &ForeignFormat, recording: &Recording) -> Option<String
         parts.push("single samples with their times");
     }
     if holds != FormatCapability::Everything && all().any(|series| !series.stretches.is_empty()) {
-        parts.push("what came when");
+        parts.push("times of events");
     }
     if matches!(holds, FormatCapability::Histograms | FormatCapability::Samples) && recording.own.is_some() {
         let proves = |(name, _): &(String, String)| name.starts_with("proof.");

@@ -33,25 +33,25 @@ const FAMILIES: [MetricFamily; 5] = [
         kind: SeriesKind::Latency,
         basis: Basis::Schedule,
         name: "quietcore_wakeup_due_latency_seconds",
-        help: "How late every expected wake-up was: missed ones as late as they would have been.",
+        help: "Latency of every expected wake-up; missed ones count with their estimated latency.",
     },
     MetricFamily {
         kind: SeriesKind::Latency,
         basis: Basis::Period,
         name: "quietcore_wakeup_period_error_seconds",
-        help: "How far the distance of two wake-ups was from the expected one.",
+        help: "Deviation of the time between two wake-ups from the expected one.",
     },
     MetricFamily {
         kind: SeriesKind::Latency,
         basis: Basis::Early,
         name: "quietcore_wakeup_early_seconds",
-        help: "How long before their time wake-ups came.",
+        help: "How much too early wake-ups were.",
     },
     MetricFamily {
         kind: SeriesKind::Noise,
         basis: Basis::Samples,
         name: "quietcore_noise_gap_seconds",
-        help: "For how long a thread that never sleeps was stopped.",
+        help: "How long a thread that never sleeps was stopped.",
     },
 ];
 
@@ -88,7 +88,7 @@ pub fn histograms(text: &mut Exposition, recording: &Recording) {
         (
             SeriesKind::Noise,
             "quietcore_noise_gaps_missed",
-            "Gaps that found no room to be recorded.",
+            "Gaps that were dropped before they were recorded.",
         ),
     ] {
         missed(text, all().filter(|(_, series)| series.kind == kind), name, help);
@@ -150,7 +150,7 @@ fn threads(text: &mut Exposition, all: &[IndexedSeries]) {
             text.line(&of(series, *place).with("name", field), value);
         }
     }
-    text.family(MetricType::Info, "quietcore_thread", "What a thread was.");
+    text.family(MetricType::Info, "quietcore_thread", "What a thread measured.");
     for (place, series) in all {
         let words = series.facts.iter().filter(|(_, value)| !number(value));
         let labels = words.fold(of(series, *place), |labels, (field, value)| labels.with(field, value));

@@ -224,22 +224,23 @@ pub(crate) fn notes(recording: &mut Recording, mhz: &[u64]) {
         recording.warning(
             "overflow",
             "histogram",
-            "the last row holds everything above it as well: its samples are counted as overflows, and only \
-             their number and the largest of them are known",
+            "the last row also contains everything above it: its samples are counted as overflows, and only their \
+             number and the largest of them are known",
         );
     }
     recording.info(
         "every_turn",
         "samples",
-        "every turn of the loop is a sample, so percentiles are of turns and not of time; rows are named by their \
-         upper ends, and the file's own mean takes every sample for that",
+        "every loop is a sample, so percentiles are of loops and not of time; rows are named by their upper ends, and \
+         the file's own mean uses that value for every sample",
     );
     if mhz.is_empty() {
         return;
     }
     let list: Vec<String> = mhz.iter().map(u64::to_string).collect();
     let message = format!(
-        "the counter's frequency was measured per thread and cut to whole MHz ({}): times are wrong by up to that much",
+        "the counter's frequency was measured per thread and truncated to whole MHz ({}): times are wrong by up to \
+         that much",
         list.join(", ")
     );
     recording.info("integer_mhz", "counter", message);

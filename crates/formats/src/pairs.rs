@@ -60,7 +60,7 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for PairsVisitor<T> {
             thousandths |= has_decimals;
             let number: u64 = digits
                 .parse()
-                .map_err(|_| A::Error::custom(format!("the key {:?} is no number", crate::error::quoted(&key))))?;
+                .map_err(|_| A::Error::custom(format!("the key {:?} is not a number", crate::error::quoted(&key))))?;
             if pairs.len() as u64 >= MOST_BUCKETS {
                 return Err(A::Error::custom(format!("more than {MOST_BUCKETS} entries")));
             }
@@ -68,7 +68,7 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for PairsVisitor<T> {
         }
         pairs.sort_by_key(|(key, _)| *key);
         if let Some(twice) = pairs.windows(2).find(|pair| pair[0].0 == pair[1].0) {
-            return Err(A::Error::custom(format!("the key \"{}\" is there twice", twice[0].0)));
+            return Err(A::Error::custom(format!("the key \"{}\" is listed twice", twice[0].0)));
         }
         Ok((pairs, thousandths))
     }

@@ -21,7 +21,7 @@ pub fn looks_like(head: &str) -> bool {
 pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
     let measurement: Measurement = document(input)?;
     if measurement.schema != measure::SCHEMA {
-        return Err(ReadError::Nothing("its schema is of another version of quietcore"));
+        return Err(ReadError::Nothing("its schema is from another version of quietcore"));
     }
     Ok(of_measurement(measurement))
 }

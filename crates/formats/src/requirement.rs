@@ -45,7 +45,7 @@ impl Requirement {
             [which] => (None, *which),
             [kind, _] => {
                 return Err(format!(
-                    "`{kind}` is no kind of measurement: there are `latency` and `noise`"
+                    "`{kind}` is not a kind of measurement: there are `latency` and `noise`"
                 ));
             }
             _ => return Err(wrong()),
@@ -56,7 +56,7 @@ impl Requirement {
             Some(percent) if digits(percent) => {
                 let percent: f64 = percent.parse().map_err(|_| wrong())?;
                 if !(percent > 0.0 && percent < 100.0) {
-                    return Err(format!("`{which}` is no percentile: it lies between p0 and p100"));
+                    return Err(format!("`{which}` is not a percentile: it must be between p0 and p100"));
                 }
                 BoundedStatistic::Quantile(percent / 100.0)
             }
@@ -84,6 +84,7 @@ impl Requirement {
 
 /// The outcome of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RequirementOutcome {
     /// It holds, as far as a sample of this size can show.
@@ -96,6 +97,7 @@ pub enum RequirementOutcome {
 
 /// An outcome with its reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Judgement {
     /// The outcome.
     pub outcome: RequirementOutcome,
@@ -132,14 +134,14 @@ fn judge_max(series: &Series, below_ns: u64) -> (RequirementOutcome, String) {
         .filter(|_| complete)
         .map(|bucket| (bucket.low_ns, bucket.high_ns()));
     match series.stated_max_ns().or(last) {
-        None => not_shown("the file does not say its largest sample"),
+        None => not_shown("the file does not contain its largest sample"),
         Some((low, _)) if low >= below_ns => (
             RequirementOutcome::Violated,
             format!("the largest sample is {low} ns or more"),
         ),
-        Some((_, high)) if high >= below_ns => {
-            not_shown(format!("the largest sample may be {high} ns: the file is not finer"))
-        }
+        Some((_, high)) if high >= below_ns => not_shown(format!(
+            "the largest sample may be {high} ns: the resolution of the file is not higher"
+        )),
         Some((_, high)) => (
             RequirementOutcome::Held,
             match series.samples() {
@@ -166,12 +168,12 @@ fn judge_quantile(series: &Series, share: f64, below_ns: u64) -> (RequirementOut
         ))
     };
     if count == 0 {
-        return not_shown("the file does not say how many samples there were");
+        return not_shown("the file does not contain the number of samples");
     }
     if series.buckets.is_empty() {
         let mut stated = series.stated.quantiles.iter();
         return match stated.find(|(known, _)| (known - share).abs() < 1e-9) {
-            None => not_shown("the file has no histogram, and does not state this percentile"),
+            None => not_shown("the file has no histogram, and does not contain this percentile"),
             Some((_, value)) if *value >= below_ns => {
                 (RequirementOutcome::Violated, format!("the file states {value} ns"))
             }
@@ -183,24 +185,23 @@ fn judge_quantile(series: &Series, share: f64, below_ns: u64) -> (RequirementOut
     let allowed = total - whole((as_f64(total) * share - 1e-6).ceil()).clamp(1, total);
     let (surely, possibly) = not_below(series, below_ns);
     if surely > allowed {
-        let why = format!("{surely} of {total} samples are not below, and {allowed} may be");
+        let why = format!("{surely} of {total} samples are not below, and only {allowed} may be");
         return (RequirementOutcome::Violated, why);
     }
     if total < needed {
         return too_few();
     }
     if series.overflow.is_none() {
-        return not_shown("the file does not say how many samples were above its histogram");
+        return not_shown("the file does not contain the number of samples above its histogram");
     }
     if possibly > allowed {
         return not_shown(format!(
-            "{possibly} of {total} samples may not be below, and {allowed} may be: the file is not finer"
+            "{possibly} of {total} samples may not be below, and only {allowed} may be: the resolution of the file is \
+             not higher"
         ));
     }
     if possibly.saturating_add(missed) > allowed {
-        return not_shown(format!(
-            "{missed} wake-ups were missed, and how late they would have been is unknown"
-        ));
+        return not_shown(format!("{missed} wake-ups were missed, and their latency is unknown"));
     }
     (
         RequirementOutcome::Held,
@@ -298,8 +299,8 @@ mod tests {
             ("Max", "neither"),
             ("mean", "neither"),
             ("", "neither"),
-            ("wakeups max", "no kind of measurement"),
-            ("max noise", "no kind of measurement"),
+            ("wakeups max", "not a kind of measurement"),
+            ("max noise", "not a kind of measurement"),
             ("noise noise max", "neither"),
         ] {
             let error = Requirement::new("", wrong, 1).unwrap_err();

@@ -103,7 +103,7 @@ pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
             recording.warning(
                 "no_histogram",
                 "histogram",
-                "there is no histogram: percentiles, median and deviation cannot be known",
+                "there is no histogram: percentiles, median and deviation are unknown",
             );
         }
     }

@@ -188,7 +188,7 @@ impl RtlaTable {
             recording.warning(
                 "truncated",
                 "summary",
-                "the summary below the rows is missing (--no-summary, or the file was cut)",
+                "the summary below the rows is missing (--no-summary, or the file was truncated)",
             );
         }
         if recording.series.is_empty() {
@@ -201,7 +201,7 @@ impl RtlaTable {
         recording.note_overflows();
         if width_ns != unit {
             let message = format!(
-                "the file does not name its bucket size (-b): {} us is the largest that fits its rows",
+                "the file does not contain its bucket size (-b): {} us is the largest that fits its rows",
                 width_ns / 1_000
             );
             recording.info("width_not_stated", "buckets", message);
@@ -210,7 +210,7 @@ impl RtlaTable {
             recording.warning(
                 "missed_not_counted",
                 "missed wake-ups",
-                "the tracer leaves out the activations that were expected while it was late, and counts none of them",
+                "the tracer omits the activations that were expected while it was late, and does not count them",
             );
         }
         Ok(recording)
@@ -247,7 +247,7 @@ fn sums(recording: &mut Recording) {
         }
     }
     for label in differ {
-        recording.error("sums_differ", &label, "its rows do not add up to its count");
+        recording.error("sums_differ", &label, "the sum of its rows differs from its count");
     }
     if !silent.is_empty() {
         recording.info(

@@ -274,7 +274,7 @@ fn known(word: &str) -> Option<&str> {
 fn notes(recording: &mut Recording, table: RtlaTool, stopped: Option<String>) {
     if let Some(stopped) = stopped {
         let message = format!(
-            "the run ended at a latency above its own limit ({stopped}): a longer run may have had a larger one"
+            "the run ended at a latency above its own limit ({stopped}): a longer run might have had a larger one"
         );
         recording.info("stopped", "run", message);
     }
@@ -283,31 +283,31 @@ fn notes(recording: &mut Recording, table: RtlaTool, stopped: Option<String>) {
             recording.warning(
                 "no_histogram",
                 "histogram",
-                "there is no distribution: only smallest, mean and largest are known, as rtla computed them, \
-                 and percentiles cannot be; the mean is cut to whole units",
+                "there is no distribution: only smallest, mean and largest are known, as rtla computed them, and \
+                 percentiles are not; the mean is truncated to whole units",
             );
             recording.info(
                 "count_of_interrupts",
                 "samples",
-                "the count is of timer interrupts: how many wake-ups of threads were measured is not stated",
+                "the count is of timer interrupts: the number of measured wake-ups of threads is not stated",
             );
             recording.warning(
                 "missed_not_counted",
                 "missed wake-ups",
-                "the tracer leaves out the activations that were expected while it was late, and counts none of them",
+                "the tracer omits the activations that were expected while it was late, and does not count them",
             );
         }
         Osnoise | Hwnoise => {
             recording.warning(
                 "no_histogram",
                 "histogram",
-                "there is no distribution: only the largest single noise and sums are known, as rtla computed \
-                 them; how many noises there were is not stated, hw to thread are counts of what interrupted",
+                "there is no distribution: only the largest single noise and sums are known, as rtla computed them; \
+                 the number of noises is not stated, hw to thread are counts of what interrupted",
             );
             recording.info(
                 "runtime_only",
                 "runtime",
-                "time was watched for the runtime alone: nothing is known of the rest of each period",
+                "only the runtime was watched: nothing is known about the rest of each period",
             );
         }
     }

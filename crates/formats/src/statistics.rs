@@ -9,6 +9,7 @@ pub const SHARES: [f64; 6] = [0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999];
 
 /// The range of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ValueRange {
     /// The lower limit.
     pub low_ns: u64,
@@ -18,6 +19,7 @@ pub struct ValueRange {
 
 /// The value that a share of the samples does not exceed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Quantile {
     /// 0 to 1.
     pub share: f64,
@@ -27,6 +29,7 @@ pub struct Quantile {
 
 /// The statistics from the buckets.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Statistics {
     /// Samples in buckets.
     pub in_buckets: u64,

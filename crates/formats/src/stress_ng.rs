@@ -117,7 +117,7 @@ impl StressNgState {
         let series = &mut self.series;
         if series.stated.mean_ns.is_none() && series.stated.min_ns.is_none() {
             return Err(ReadError::Nothing(
-                "no latency; the stressor says so itself when it could not run",
+                "no latency; the output of the stressor shows why it could not run",
             ));
         }
         series.buckets = self.tally.buckets();
@@ -134,7 +134,7 @@ impl StressNgState {
             recording.info(
                 "no_histogram",
                 "histogram",
-                "there is no distribution (--cyclic-dist): only what the tool computed itself is known",
+                "there is no distribution (--cyclic-dist): only what the tool itself computed is known",
             );
         } else if self.cut {
             let message = format!("the distribution shows the first 250 buckets: {inside} samples are in them");
@@ -143,8 +143,8 @@ impl StressNgState {
         recording.warning(
             "relative_sleep",
             "schedule",
-            "its sleep is relative, so that late wake-ups shift all later ones: none is ever missed, and the \
-             numbers do not compare with those of a fixed schedule",
+            "its sleep is relative, so that late wake-ups shift all later ones: none is ever missed, and the numbers \
+             cannot be compared with those of a fixed schedule",
         );
         let mean = series.stated.mean_ns.unwrap_or(0.0);
         if series.stated.max_ns.is_some_and(|max| whole(mean) > max) {

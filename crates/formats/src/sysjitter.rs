@@ -82,24 +82,26 @@ impl SysjitterHead {
     fn note(&self, recording: &mut Recording, seen: u64, kept: u64) {
         if self.count.is_some_and(|stated| stated != seen) {
             let message = format!(
-                "{seen} gaps are in the file, whose head says {}",
+                "{seen} gaps are in the file, but its head states {}",
                 self.count.unwrap_or(0)
             );
             recording.error("sums_differ", "gaps", message);
         }
         if kept < seen {
-            let message = format!("the {kept} longest gaps are kept with their times");
+            let message = format!("the {kept} longest gaps are recorded with their times");
             recording.info("spikes_left_out", "gaps", message);
         }
         if let Some(mhz) = self.mhz {
-            let message =
-                format!("the counter's frequency was cut to whole MHz ({mhz}): times are wrong by up to that much");
+            let message = format!(
+                "the counter's frequency was truncated to whole MHz ({mhz}): times are wrong by up to that \
+                     much"
+            );
             recording.info("integer_mhz", "counter", message);
         }
         recording.info(
             "threshold_not_stated",
             "threshold",
-            "the file does not say its threshold; gaps below it were not recorded",
+            "the file does not contain its threshold; gaps below it were not recorded",
         );
     }
 }

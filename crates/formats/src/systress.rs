@@ -61,7 +61,7 @@ pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
         state.recording.warning(
             "truncated",
             "summary",
-            "the summary below the rows is missing: how many samples were above them is unknown",
+            "the summary below the rows is missing: the number of samples above them is unknown",
         );
     }
     let mut recording = state.recording;
@@ -72,13 +72,13 @@ pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
     recording.warning(
         "missed_not_counted",
         "missed wake-ups",
-        "systress leaves out the wake-ups that were expected while it was late, and counts none of them; its period \
-         starts again at each wake-up, so it drifts",
+        "systress omits the wake-ups that were expected while it was late, and does not count them; its period starts \
+         again at each wake-up, so it drifts",
     );
     recording.info(
         "mean_truncated",
         "mean",
-        "mean, median and deviation in the file are cut to whole microseconds",
+        "mean, median and deviation in the file are truncated to whole microseconds",
     );
     Ok(recording)
 }
@@ -137,7 +137,7 @@ impl SystressState {
                 true => (NoteLevel::Warning, "rows_omitted"),
                 false => (NoteLevel::Error, "sums_differ"),
             };
-            let message = format!("its rows hold {found} of the {inside} samples that its summary counts in them");
+            let message = format!("its rows contain {found} of the {inside} samples that its summary counts in them");
             self.recording.note(level, id, &label, message);
         }
         (self.last_row, self.gap) = (None, false);

@@ -7,10 +7,10 @@ pub const HEAD_BYTES: u64 = 64 << 10;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ImageError {
     /// Not a kernel image.
-    #[error("it is no bzImage of x86: the mark HdrS is not at 0x202")]
+    #[error("it is not an x86 bzImage: the mark HdrS is not at 0x202")]
     NoImage,
     /// An image without a version.
-    #[error("it is an image of x86 that does not say its release")]
+    #[error("it is an x86 image without a release")]
     NoRelease,
 }
 

@@ -4,7 +4,7 @@
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProgramError {
     /// Not an x86-64 program.
-    #[error("it is no program for x86-64")]
+    #[error("it is not a program for x86-64")]
     NoProgram,
     /// A dynamically linked program.
     #[error("it is not static: it needs {0}")]
@@ -52,8 +52,8 @@ fn word(bytes: &[u8], at: usize) -> Option<u32> {
 
 fn long(bytes: &[u8], at: usize) -> Option<usize> {
     let value = u64::from_le_bytes(bytes.get(at..at.checked_add(8)?)?.try_into().ok()?);
-    // Offsets beyond the end are ignored, and sums with them must not overflow.
-    usize::try_from(value).ok().filter(|value| *value < 1 << 40)
+    // Offsets beyond the end are ignored, and sums with them must not overflow, also where a pointer has 32 bits.
+    usize::try_from(value).ok().filter(|value| *value <= usize::MAX / 4)
 }
 
 #[cfg(test)]

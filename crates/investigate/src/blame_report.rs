@@ -16,6 +16,7 @@ use tracing::ipi_senders::SendersReport;
 
 /// The program that was watched.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WatchedProgram {
     /// Its PID, or the TID of the one thread.
     pub pid: u32,
@@ -29,6 +30,7 @@ pub struct WatchedProgram {
 
 /// The result of a run, and its JSON.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BlameReport {
     pub(crate) schema: &'static str,
     /// The machine.
@@ -47,6 +49,7 @@ pub struct BlameReport {
     pub trace_full: bool,
     /// Why nothing was traced. Counters then replace the trace.
     #[serde(serialize_with = "reason")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub no_trace: Option<Failure>,
     /// What went wrong during the run.
     pub findings: Vec<Note>,
@@ -121,6 +124,7 @@ pub fn cure_context(session: &Session, machine: Machine, cpus: &CpuSet, question
     let is_edited = |found: &boot::DetectedLoader| found.loader.refusal(&files, &[]).is_none();
     CureContext {
         own: victims.copied().collect(),
+        tool: i32::try_from(std::process::id()).ok(),
         can_boot_set: Some(boot::find(&files).iter().any(is_edited)),
         ..CureContext::of(&machine, &settings, session.in_force(), cpus)
     }

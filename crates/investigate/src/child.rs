@@ -34,6 +34,7 @@ pub enum Launch<T> {
 
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum ExitReason {
     /// With this exit status.
@@ -54,7 +55,7 @@ pub fn start(
 ) -> Result<Launch<CommandChild>, Failure> {
     let failed = |error: std::io::Error| {
         Failure::unable(
-            "the command's process could not be made",
+            "the command's process could not be created",
             error,
             "try again; there may be too many processes or open files",
         )

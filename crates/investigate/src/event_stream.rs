@@ -24,7 +24,7 @@ use tracing::refusal::untraceable;
 
 /// The interval of reading thread names from the kernel.
 const NAMES: Duration = Duration::from_secs(1);
-/// Pages per CPU that are kept for the output of `--until`: some thousand events.
+/// Pages per CPU that are kept for the output of `--break`: some thousand events.
 const MAX_PAGES: usize = 64;
 
 /// The events of this kernel.
@@ -47,6 +47,8 @@ pub struct EventStream<'r> {
     clock: TraceClock,
     instance: TraceInstance<'r>,
     failed: Option<TraceError>,
+    /// The time up to which every traced event has been joined.
+    joined_ns: u64,
     named: Instant,
     /// Kprobes that could not be enabled.
     idle: Vec<String>,
@@ -169,6 +171,7 @@ impl<'r> EventStream<'r> {
             clock,
             instance,
             failed: None,
+            joined_ns: 0,
             named: Instant::now(),
             idle,
         })
@@ -207,7 +210,8 @@ impl<'r> EventStream<'r> {
     }
 
     fn take(&mut self, until_ns: u64, join: &mut GapJoin) -> Result<(), TraceError> {
-        buffer_drain::take(&mut self.recorder, until_ns, self.clock, |event| join.event(&event))?;
+        let joined_ns = buffer_drain::take(&mut self.recorder, until_ns, self.clock, |event| join.event(&event))?;
+        self.joined_ns = self.joined_ns.max(joined_ns);
         self.functions.take(until_ns, self.clock, join)
     }
 
@@ -217,8 +221,8 @@ impl<'r> EventStream<'r> {
     }
 
     /// The time up to which every traced event has been joined.
-    pub fn joined_ns(&self) -> u64 {
-        self.recorder.read_until_ns()
+    pub const fn joined_ns(&self) -> u64 {
+        self.joined_ns
     }
 
     /// Stops the trace, joins the remaining events, and removes the instance. The ends of all windows are known.

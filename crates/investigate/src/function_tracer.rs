@@ -108,7 +108,7 @@ fn create_with_tracer<'s>(
     }
     if let Some(user) = user_of_top(root, &tracefs, machine)? {
         return Ok(TracerAttempt::Impossible(format!(
-            "this kernel has function_graph only in the trace that all share (6.12 has it in instances), and {user}"
+            "this kernel has function_graph only in the top-level trace (6.12 has it in instances), and {user}"
         )));
     }
     let top = in_shared_trace(root, &tracefs, options, (mask, cpus), second)?;
@@ -150,12 +150,12 @@ pub fn tracer(root: &Root, tracefs: &Tracefs, name: &str, config: &str) -> Resul
     match available.split_whitespace().any(|tracer| tracer == name) {
         true => Ok(()),
         false => Err(Failure::unable(
-            format!("the {name} tracer"),
+            format!("the {name} tracer cannot be used"),
             format!(
                 "this kernel has no such tracer: {config} is not set (it has: {})",
                 report::safe(&available)
             ),
-            "boot a kernel with that option, or do without",
+            "boot a kernel with that option, or leave the option out",
         )),
     }
 }
@@ -190,15 +190,15 @@ fn user_of_top(root: &Root, tracefs: &Tracefs, machine: &Machine) -> Result<Opti
     let says = |name: &str| root.value(&tracefs.file(name));
     let shown = Tracefs::display_path;
     if says("current_tracer")?.is_some_and(|tracer| tracer != "nop") {
-        return Ok(Some(format!("a tracer runs there ({})", shown("current_tracer"))));
+        return Ok(Some(format!("a tracer is active there ({})", shown("current_tracer"))));
     }
     if says("events/enable")?.is_some_and(|is_on| is_on != "0") {
-        return Ok(Some(format!("events are on there ({})", shown("set_event"))));
+        return Ok(Some(format!("events are enabled there ({})", shown("set_event"))));
     }
     for cpu in machine.topology.online.iter() {
         let stats = root.text(&tracefs.file(&format!("per_cpu/cpu{cpu}/stats")))?;
         if trace::Stats::parse(&stats.unwrap_or_default()).entries > Some(0) {
-            return Ok(Some(format!("something is recorded there ({})", shown("trace"))));
+            return Ok(Some(format!("it contains recorded data ({})", shown("trace"))));
         }
     }
     Ok(None)
@@ -253,7 +253,7 @@ impl TracerHandle {
         let on = root.text(&format!("{dir}/trace_clock"))?.unwrap_or_default();
         if trace_clock::in_force(&on)? != clock {
             return without(Some(format!(
-                "its trace has another clock than the events: {}",
+                "its trace uses a different clock than the events: {}",
                 report::safe(on.trim())
             )));
         }

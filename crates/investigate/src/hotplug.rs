@@ -45,8 +45,8 @@ impl Hotplug {
             false => format!(" CPU {} is online again.", self.came_online),
         };
         let message = format!(
-            "CPU {offline_cpus} went offline while it was watched: nothing ran there from then on, and the kernel let its \
-             threads run on other CPUs.{back}"
+            "CPU {offline_cpus} went offline during the measurement: from then on nothing ran there, and the kernel \
+             moved its threads to other CPUs.{back}"
         );
         let subject = format!("cpus {offline_cpus}");
         let fix = "keep it online, and watch again";

@@ -10,9 +10,12 @@ use std::fmt::Write as _;
 
 /// The tracers, and what each measures.
 const MEANS: [(&str, &str); 6] = [
-    ("irqsoff", "with interrupts off"),
-    ("preemptoff", "with preemption off"),
-    ("preemptirqsoff", "with interrupts off, preemption off, or both"),
+    ("irqsoff", "with interrupts disabled"),
+    ("preemptoff", "with preemption disabled"),
+    (
+        "preemptirqsoff",
+        "with interrupts disabled, preemption disabled, or both",
+    ),
     ("wakeup", "from the wake-up of a thread until it ran"),
     ("wakeup_rt", "from the wake-up of a real-time thread until it ran"),
     ("wakeup_dl", "from the wake-up of a deadline thread until it ran"),
@@ -20,6 +23,7 @@ const MEANS: [(&str, &str); 6] = [
 
 /// The latency in such a trace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Latency {
     /// The tracer.
     tracer: &'static str,
@@ -95,7 +99,7 @@ impl Latency {
         if self.latencies > 1 {
             let _ = writeln!(
                 text,
-                "  The text holds {} such traces; this is the last one.",
+                "  The text contains {} such traces; this is the last one.",
                 self.latencies
             );
         }
@@ -110,7 +114,7 @@ impl Latency {
             (LatencyQuestion::Wait, false) => {
                 "How long threads waited for a\n  CPU cannot be read from it: record the events of sched for that."
             }
-            (LatencyQuestion::Wait, true) => "Other waits are not in it.",
+            (LatencyQuestion::Wait, true) => "It contains no other waits.",
         }
     }
 }
@@ -159,10 +163,10 @@ mod tests {
         let text = |tracer: &str| Latency::of(&header(tracer)).expect(tracer).text(LatencyQuestion::Wait);
         assert_eq!(
             text("wakeup_rt"),
-            "Longest time from the wake-up of a real-time thread until it ran: 5 us\n  CPU 3, sleep\\u{1b}[2389]\n  \
-             This is a trace of the wakeup_rt tracer. It holds only the longest latency since\n  \
-             tracing_max_latency was reset. Other waits are not in it.\n  \
-             The text holds 2 such traces; this is the last one.\n"
+            "Longest time from the wake-up of a real-time thread until it ran: 5 us\n  CPU 3, \
+             sleep\\u{1b}[2389]\n  This is a trace of the wakeup_rt tracer. It holds only the longest latency \
+             since\n  tracing_max_latency was reset. It contains no other waits.\n  The text contains 2 such traces; \
+             this is the last one.\n"
         );
         assert!(text("preemptoff").contains("cannot be read from it"));
     }
@@ -173,7 +177,7 @@ mod tests {
         (head.latency_us, head.latency_cpu, head.latency_task) = (None, None, None);
         let text = Latency::of(&head).expect("irqsoff").text(LatencyQuestion::Run);
         assert!(
-            text.starts_with("Longest time with interrupts off: not stated\n  This is"),
+            text.starts_with("Longest time with interrupts disabled: not stated\n  This is"),
             "{text}"
         );
     }

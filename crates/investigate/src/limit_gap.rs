@@ -1,7 +1,8 @@
-//! Implements `--until`: the first gap that is too long ends the run, and the report shows the kernel events around it.
+//! Implements `--break`: the first gap that is too long ends the run, and the report shows the kernel events around it.
 //!
 //! A probe's sampler stops the trace itself, with one system call at that sample. After that nothing is written that could
-//! displace the relevant events. A program's gap is found in the event stream, some ten milliseconds later.
+//! displace the relevant events. A program's gap is found in the event stream, some 200 ms later
+//! (the margin of `trace::Recorder`).
 
 use crate::event_stream::TraceEnd;
 use crate::trace_clock::TraceClock;
@@ -24,14 +25,19 @@ const AFTER_NS: u64 = 2_000;
 
 /// The gap that ended the run.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LimitGap {
     #[serde(skip)]
     clock: TraceClock,
+    /// Its CPU.
     cpu: u32,
     /// On the clock of the report.
     start_ns: u64,
+    /// Its length.
     duration_ns: u64,
+    /// The limit that it reached.
     limit_ns: u64,
+    /// Its parts, in order of time.
     pieces: Vec<LimitGapPart>,
     /// The kernel events before and during the gap, in order of time.
     events: Vec<String>,
@@ -43,11 +49,15 @@ pub struct LimitGap {
 
 /// A part of the gap, and what took it.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct LimitGapPart {
+    /// Its start, on the clock of the report.
     start_ns: u64,
+    /// Its length.
     duration_ns: u64,
     /// `None` if no event explains it.
     class: Option<Class>,
+    /// What took it; `None` if no event explains it.
     name: Option<String>,
 }
 
@@ -102,7 +112,7 @@ impl LimitGap {
         );
         for part in &self.pieces {
             let after_ns = part.start_ns.saturating_sub(self.start_ns);
-            let name = part.name.as_deref().unwrap_or("nothing that an event tells");
+            let name = part.name.as_deref().unwrap_or("no event explains this part");
             let _ = writeln!(
                 text,
                 "  after {:>10} for {:>10}  {}",

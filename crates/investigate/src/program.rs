@@ -142,7 +142,7 @@ fn cpus_of_process(options: &BlameOptions, pid: u32, threads: &[Task], machine: 
         return Err(Failure::usage(
             format!("process {pid} may not run on CPU {named}"),
             format!("it may run on CPU {may}"),
-            "leave out --cpus, or name some of those",
+            "leave out --cpus, or use some of those",
         ));
     }
     Ok(named.and(&may))

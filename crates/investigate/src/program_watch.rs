@@ -139,7 +139,7 @@ impl<'a> ProgramWatch<'a> {
         }
     }
 
-    /// Drains the buffers until the program ends, the time is over, or the gap of `--until` is found. `program` returns the
+    /// Drains the buffers until the program ends, the time is over, or the gap of `--break` is found. `program` returns the
     /// program at that time.
     ///
     /// # Errors

@@ -24,6 +24,21 @@ impl Serialize for TraceClock {
     }
 }
 
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for TraceClock {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "TraceClock".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "description": "A clock that the trace and the sampler can both read.",
+            "type": "string",
+            "enum": ALL.map(TraceClock::posix_name),
+        })
+    }
+}
+
 /// The best one first.
 const ALL: [TraceClock; 3] = [TraceClock::MonoRaw, TraceClock::Mono, TraceClock::Boot];
 

@@ -21,8 +21,8 @@ const UNPACKED_RATIO: u64 = 1_000;
 const RATIO_COUNTS_FROM: u64 = 64 << 20;
 
 /// The message when the file is truncated while it is read.
-const CUT: &[u8] = b"error: the trace was cut short while it was read\n  why: another program truncated the file\n next: wait until its \
-    writer is done, then give the whole file\n";
+const CUT: &[u8] = b"error: the trace was cut short while it was read\n  why: another program truncated the file\n \
+     next: wait until its writer has finished, then pass the whole file\n";
 
 /// The format of a file, detected by its first bytes.
 pub enum TraceInput {
@@ -52,15 +52,15 @@ impl TraceStatistics {
     pub fn missing(&self) -> Option<String> {
         let parts = [
             (self.lost, "events were lost"),
-            (self.lost_somewhere, "times an unknown number of events was lost"),
-            (self.broken, "lines or pages could not be understood"),
+            (self.lost_somewhere, "gaps with an unknown number of lost events"),
+            (self.broken, "lines or pages could not be parsed"),
         ];
         let parts: Vec<String> = parts
             .iter()
             .filter(|(count, _)| *count > 0)
             .map(|(count, what)| format!("{count} {what}"))
             .collect();
-        (!parts.is_empty()).then(|| format!("{}: a longer buffer loses less", parts.join(", ")))
+        (!parts.is_empty()).then(|| format!("{}: use a larger buffer to lose fewer events", parts.join(", ")))
     }
 
     /// Counts lost events; `None` where their number is unknown.
@@ -84,7 +84,7 @@ pub fn open(path: &Path) -> Result<TraceInput, Failure> {
         Some(libc::ENOENT | libc::ENOTDIR | libc::EISDIR) => Failure::usage(
             format!("{} cannot be read", report::safe_path(path)),
             error,
-            "name a trace.dat, or a text that ftrace or trace-cmd report wrote; `-` is standard input",
+            "pass a trace.dat, or a text that ftrace or trace-cmd report wrote; `-` is standard input",
         ),
         _ => error.into(),
     };
@@ -104,9 +104,9 @@ pub fn open(path: &Path) -> Result<TraceInput, Failure> {
 pub fn parse<'a>(session: &Session, bytes: &'a [u8], path: &Path) -> Result<TraceFile<'a>, Failure> {
     TraceFile::parse(bytes, unpacked_at_most(session, bytes.len())).map_err(|error| {
         Failure::usage(
-            format!("{} cannot be understood", report::safe_path(path)),
+            format!("{} cannot be parsed", report::safe_path(path)),
             error,
-            "give it the whole file, as trace-cmd or quietcore wrote it",
+            "pass the whole file, as trace-cmd or quietcore wrote it",
         )
     })
 }
@@ -300,16 +300,16 @@ pub fn unreadable(path: &Path, error: &std::io::Error) -> Failure {
     Failure::usage(
         format!("{} cannot be read to its end", report::safe_path(path)),
         error,
-        "look at the disk that it is on",
+        "check the disk that contains it",
     )
 }
 
 /// The error for a text without events.
 pub fn no_trace(path: &Path) -> Failure {
     Failure::usage(
-        format!("{} is no trace", report::safe_path(path)),
+        format!("{} is not a trace", report::safe_path(path)),
         "no line of it is an event",
-        "give it a trace.dat, the kernel's trace or trace_pipe, or the output of trace-cmd report",
+        "pass a trace.dat, the kernel's trace or trace_pipe, or the output of trace-cmd report",
     )
 }
 

@@ -50,14 +50,20 @@ pub struct RecordOptions<'a> {
 
 /// What was recorded, and its JSON.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TraceRecording {
     schema: &'static str,
+    /// The file of the trace.
     file: String,
+    /// The clock of the events, as in `trace_clock`.
     clock: String,
+    /// The kernel's tracer, if one was requested.
     tracer: Option<String>,
+    /// The recorded events.
     events: Vec<String>,
     /// The duration of the recording.
     pub duration_ns: u64,
+    /// What ended the recording.
     until: EndReason,
     /// The events of each CPU.
     pub cpus: Vec<CpuRecording>,
@@ -75,6 +81,7 @@ pub struct TraceRecording {
 
 /// The events of a CPU.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CpuRecording {
     /// The CPU.
     pub cpu: u32,
@@ -219,7 +226,7 @@ fn requested_events(
 fn absent(event: &str) -> Failure {
     Failure::usage(
         format!("this kernel has no event {}", report::safe(event)),
-        "its list of events has none of that name",
+        "its list of events does not contain it",
         format!("see {}", Tracefs::display_path("available_events")),
     )
 }
@@ -308,7 +315,7 @@ fn pad(draft: &mut Draft, at: u64, to: u64) -> Result<u64, Failure> {
 fn unwritable(session: &Session, error: TraceError) -> Failure {
     match error {
         TraceError::Root(error) if error.errno() == Some(libc::ENOSPC) => Failure {
-            next: "make room, or give --out a file on another disk; nothing of it was kept".to_owned(),
+            next: "free some space, or write to a file on another disk with --out; nothing of it was kept".to_owned(),
             ..error.into()
         },
         error => untraceable(session, error),

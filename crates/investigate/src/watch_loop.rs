@@ -10,6 +10,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 
 /// What ended a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum EndReason {
     /// The program ended.

@@ -26,6 +26,7 @@ const MAX_FILE: u64 = 512 << 20;
 
 /// What was captured.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CaptureSummary {
     /// Files in it.
     pub files: u64,
@@ -35,6 +36,27 @@ pub struct CaptureSummary {
     pub bytes: u64,
     /// Files that exist on the machine but could not be read.
     pub unreadable: Vec<(String, String)>,
+}
+
+/// The table of contents of a snapshot, the file [`MANIFEST`] in it.
+#[derive(Clone, Debug, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SnapshotManifest<'a> {
+    /// Bytes before packing.
+    bytes: u64,
+    /// Files in it.
+    files: u64,
+    /// The kernel's release.
+    kernel: &'a str,
+    /// Symbolic links in it.
+    links: u64,
+    schema: &'static str,
+    /// When it was captured, in seconds since 1970.
+    time_unix_s: u64,
+    /// The version of quietcore that captured it.
+    tool_version: &'a str,
+    /// Files that exist on the machine but could not be read.
+    unreadable: Vec<UnreadableFile>,
 }
 
 /// What is captured in addition to the files that every machine has.
@@ -228,26 +250,28 @@ impl CaptureWriter<'_> {
     }
 
     fn finish(mut self, release: &str, time: u64, tool_version: &str) -> Result<CaptureSummary, RootError> {
-        let unreadable: Vec<serde_json::Value> = self
-            .summary
-            .unreadable
-            .iter()
-            .map(|(path, why)| serde_json::json!({ "path": path, "why": why }))
-            .collect();
-        let manifest = serde_json::json!({
-            "schema": "quietcore.snapshot/1",
-            "tool_version": tool_version,
-            "time_unix_s": time,
-            "kernel": release,
-            "files": self.summary.files,
-            "links": self.summary.links,
-            "bytes": self.summary.bytes,
-            "unreadable": unreadable,
-        });
-        self.archive
-            .file(MANIFEST, 0o444, format!("{manifest:#}\n").as_bytes())?;
+        let manifest = SnapshotManifest {
+            bytes: self.summary.bytes,
+            files: self.summary.files,
+            kernel: release,
+            links: self.summary.links,
+            schema: "quietcore.snapshot/1",
+            time_unix_s: time,
+            tool_version,
+            unreadable: self.summary.unreadable.iter().map(unreadable_file).collect(),
+        };
+        // Numbers and text always serialize.
+        let text = serde_json::to_string_pretty(&manifest).unwrap_or_default();
+        self.archive.file(MANIFEST, 0o444, format!("{text}\n").as_bytes())?;
         self.archive.finish()?;
         Ok(self.summary)
+    }
+}
+
+fn unreadable_file((path, why): &(String, String)) -> UnreadableFile {
+    UnreadableFile {
+        path: path.clone(),
+        why: why.clone(),
     }
 }
 

@@ -122,8 +122,8 @@ impl Tenant {
             Tenant::Docker(Some(id)) => format!("docker update --cpuset-cpus={cpus} {}", short(id)),
             Tenant::Docker(None) => "docker update --cpuset-cpus, for each container".to_owned(),
             Tenant::Podman(id) => format!("podman update --cpuset-cpus={cpus} {}", short(id)),
-            Tenant::Pod(..) => "give the kubelet reservedSystemCPUs with the isolated CPUs, drain the node, remove \
-                                /var/lib/kubelet/cpu_manager_state and restart the kubelet"
+            Tenant::Pod(..) => "configure the kubelet with reservedSystemCPUs that include the isolated CPUs, drain \
+                 the node, remove /var/lib/kubelet/cpu_manager_state and restart the kubelet"
                 .to_owned(),
             Tenant::Guest(name, part) => match part.as_deref() {
                 Some("emulator") | None => format!("virsh emulatorpin {name} {cpus}"),
@@ -173,22 +173,22 @@ mod tests {
 
     #[test]
     fn pods_of_kubernetes() {
-        check("/kubepods.slice", "pods of Kubernetes", "give the kubelet");
-        check("/kubepods/besteffort", "pods of Kubernetes", "give the kubelet");
+        check("/kubepods.slice", "pods of Kubernetes", "configure the kubelet");
+        check("/kubepods/besteffort", "pods of Kubernetes", "configure the kubelet");
         check(
             "/kubepods/burstable/pod0a1b-22/ID",
             "container 4f8e9a0b1c2d of Kubernetes pod 0a1b-22",
-            "give the kubelet",
+            "configure the kubelet",
         );
         check(
             "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod0a1b_22.slice/cri-containerd-ID.scope",
             "container 4f8e9a0b1c2d of Kubernetes pod 0a1b-22",
-            "give the kubelet",
+            "configure the kubelet",
         );
         check(
             "/kubepods.slice/kubepods-pod0a1b_22.slice",
             "Kubernetes pod 0a1b-22",
-            "give the kubelet",
+            "configure the kubelet",
         );
     }
 

@@ -26,6 +26,7 @@ impl Cgroups {
 
 /// cgroup version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Version {
     /// One hierarchy per controller.
@@ -87,6 +88,7 @@ pub struct Partition {
 
 /// A manager of cgroups that we must cooperate with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Owner {
     /// systemd as init.

@@ -138,6 +138,7 @@ fn is_blank(letter: char) -> bool {
 
 /// The stage that words written to the boot files have reached, according to the journal and the running line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum BootWordStage {
     /// In the files, for the next boot.

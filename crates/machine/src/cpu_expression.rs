@@ -39,7 +39,7 @@ pub fn evaluate_cpus(expression: &str, topology: &Topology) -> Result<CpuSet, Pa
             set = set.or(&CpuSet::parse_mask(&items[place..=place + groups].join(","))?);
             place += groups;
         } else if item.is_empty() {
-            return Err(bad(expression, "there is nothing between two commas"));
+            return Err(bad(expression, "an item between two commas is missing"));
         } else if let Some(word) = PLAIN_WORDS.iter().find(|word| *word == item) {
             set = set.or(&plain_word(word, expression, topology)?);
         } else if item.starts_with(|first: char| first.is_ascii_alphabetic()) && *item != "all" && *item != "N" {
@@ -94,10 +94,7 @@ fn plain_word(word: &str, expression: &str, topology: &Topology) -> Result<CpuSe
     };
     let set = topology.cpus_where(|cpu| cpu.kind == Some(kind));
     if set.is_empty() {
-        return Err(bad(
-            expression,
-            &format!("this machine does not tell of any {word} core"),
-        ));
+        return Err(bad(expression, &format!("this machine reports no {word} cores")));
     }
     Ok(set)
 }
@@ -106,7 +103,7 @@ fn place_word(item: &str, expression: &str, topology: &Topology) -> Result<CpuSe
     let (word, numbers) = item.split_once(':').unwrap_or((item, ""));
     if !WORDS.contains(&word) {
         let words = format!(
-            "`{word}` is no word of it; there are {}: and {}",
+            "`{word}` is not a keyword of CPU expressions; there are {}: and {}",
             WORDS.join(":, "),
             PLAIN_WORDS.join(", ")
         );
@@ -147,7 +144,7 @@ fn in_place(word: &str, number: u32, topology: &Topology) -> Result<CpuSet, Stri
     there.sort_unstable();
     there.dedup();
     Err(match there.is_empty() {
-        true => format!("this machine does not tell its {word}s"),
+        true => format!("this machine does not report its {word}s"),
         false => {
             let there: Vec<String> = there.iter().map(i64::to_string).collect();
             format!("there is no {word} {number}; this machine has {}", there.join(", "))
@@ -179,9 +176,9 @@ fn sharing(word: &str, number: CpuId, topology: &Topology) -> Result<CpuSet, Str
         _ => "the core",
     };
     let reason = if cpu.online {
-        "this machine does not tell"
+        "this machine does not report"
     } else {
-        "the CPU is offline, so the kernel does not tell"
+        "the CPU is offline, so the kernel does not report"
     };
     set.ok_or_else(|| format!("{reason} {what} of CPU {number}"))
 }
@@ -271,7 +268,7 @@ mod tests {
         let cases = [
             ("", "empty"),
             (" ", "empty"),
-            ("1,,2", "nothing between two commas"),
+            ("1,,2", "an item between two commas is missing"),
             ("3-1", "reversed"),
             ("package:2", "this machine has 0, 1"),
             ("node:1", "has memory but no CPU"),
@@ -279,7 +276,7 @@ mod tests {
             ("llc-of:7", "offline"),
             ("package", "needs a number"),
             ("socket:1", "package:"),
-            ("performance", "does not tell"),
+            ("performance", "reports no"),
             ("70000", "65535"),
             ("0xzz", "not hexadecimal"),
             ("-1", "not a CPU number"),

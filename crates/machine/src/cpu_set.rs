@@ -90,7 +90,7 @@ impl CpuSet {
                     return Err(parse_error(
                         text,
                         expected,
-                        "it holds a character that is not hexadecimal",
+                        "it contains a character that is not hexadecimal",
                     ));
                 };
                 for bit in 0..4 {
@@ -395,6 +395,21 @@ impl fmt::Debug for CpuSet {
 impl Serialize for CpuSet {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
+    }
+}
+
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for CpuSet {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "CpuSet".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "description": "CPUs as the kernel lists them, ascending: `0,2-3`; empty for no CPU.",
+            "type": "string",
+            "pattern": "^([0-9]+(-[0-9]+)?(,[0-9]+(-[0-9]+)?)*)?$",
+        })
     }
 }
 

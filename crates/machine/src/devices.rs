@@ -55,12 +55,12 @@ pub fn locate(root: &Root, name: &str) -> Result<Locality, NoDevice> {
         vec![mounts::device_of(root, &reader, name).map_err(|why| missing(why.to_string()))?]
     } else {
         names::candidates(root, &reader, name)
-            .ok_or_else(|| missing("a path begins with /, a name is one word".to_owned()))?
+            .ok_or_else(|| missing("a path starts with /, a name is one word".to_owned()))?
     };
     let found = places
         .into_iter()
         .find(is_dir)
-        .ok_or_else(|| missing("no network interface, disk, PCI address or other device is called so".to_owned()))?;
+        .ok_or_else(|| missing("no network interface, disk, PCI address or other device has this name".to_owned()))?;
     let mut device = parts::place(root, &reader, &found);
     device.name = name.to_owned();
     Ok(device)

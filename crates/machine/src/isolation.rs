@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 /// Active isolation, as shown by the kernel's files. `None` is unknown.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Isolation {
     /// `/sys/devices/system/cpu/isolated`: scheduler domains, boot value only.
     pub boot_isolated: Option<CpuSet>,

@@ -34,6 +34,7 @@ pub struct Kernel {
 
 /// Preemption model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Preemption {
     /// Server.

@@ -132,7 +132,7 @@ pub(crate) fn cpu_manager(reader: &RootReader) -> Option<CpuManager> {
     let text = reader.text(CPU_MANAGER_STATE)?;
     let state = parse_cpu_manager_state(&text);
     if state.is_none() {
-        reader.note(CPU_MANAGER_STATE, &"it is not the CPU manager's state");
+        reader.note(CPU_MANAGER_STATE, &"it does not contain the CPU manager's state");
     }
     state
 }

@@ -12,11 +12,20 @@ const MAX_LISTED: usize = 200;
 
 /// A file that exists but could not be read or parsed.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct UnreadableFile {
     /// Path inside the root.
     pub path: String,
     /// The reason.
     pub why: String,
+}
+
+impl UnreadableFile {
+    /// Whether this user may not read it. A captured machine has only the text of the error.
+    #[must_use]
+    pub fn is_denied(&self) -> bool {
+        self.why.to_lowercase().contains("permission denied")
+    }
 }
 
 /// The CPU list in a file; `None` if there is none that can be read.
@@ -74,7 +83,7 @@ impl<'a> RootReader<'a> {
     pub(crate) fn text_at_most(&self, path: &str, most: usize) -> Option<String> {
         let text = self.text(path)?;
         if text.len() > most {
-            self.note(path, &format!("it has {} bytes, {most} at most", text.len()));
+            self.note(path, &format!("it has {} bytes; the limit is {most}", text.len()));
             return None;
         }
         Some(text)

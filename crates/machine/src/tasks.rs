@@ -5,14 +5,16 @@ mod parse;
 mod placement;
 mod planning_tasks;
 mod read;
+mod thread_list;
 
-pub use glance::{MaskReader, children, kernel_threads, listed, unusual};
+pub use glance::{MaskReader, children, kernel_threads, unusual};
 pub use parse::{parse_cgroup_file, parse_stat, parse_status_allowed};
 pub use placement::{CpuTasks, MaskCount};
 pub(crate) use placement::{TaskListLocation, count_masks, read_mask_counts, read_tasks_on};
 pub(crate) use planning_tasks::read_planning_tasks;
 pub use read::{SchedStat, cgroup_of, read, read_one, read_process, read_sched_stat, read_stat, users_of, with_status};
 pub(crate) use read::{read_all, read_cgroups};
+pub use thread_list::ThreadList;
 
 use crate::{CpuId, CpuSet};
 use serde::{Deserialize, Serialize};
@@ -22,6 +24,7 @@ pub const KTHREADD: u32 = 2;
 
 /// A thread's identity: numbers are recycled, a number together with a start time is not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TaskKey {
     /// Thread number.
     pub tid: u32,
@@ -112,6 +115,7 @@ impl Task {
 
 /// Scheduling policy, field 41 of `stat` (`SCHED_*` of `linux/sched.h`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Policy {
     /// `SCHED_OTHER`

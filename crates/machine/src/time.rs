@@ -46,12 +46,14 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
         "h" => 3_600.0,
         "d" => 86_400.0,
         other => {
-            return Err(format!("`{other}` is no unit of time: use ns, us, ms, s, min, h or d"));
+            return Err(format!(
+                "`{other}` is not a unit of time: use ns, us, ms, s, min, h or d"
+            ));
         }
     };
     let number: f64 = number
         .parse()
-        .map_err(|_| format!("`{text}` is no time: write it as 10s, 500ms or 200us"))?;
+        .map_err(|_| format!("`{text}` is not a time: write it as 10s, 500ms or 200us"))?;
     let seconds = number * seconds_per_unit;
     match Duration::try_from_secs_f64(seconds) {
         Ok(duration) if seconds < 3.2e9 => Ok(duration),

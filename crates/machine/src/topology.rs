@@ -38,6 +38,7 @@ pub struct Topology {
 
 /// One logical CPU. Fields of an offline CPU are mostly unknown, because the kernel removes its files.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Default)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Cpu {
     /// Its number.
     #[serde(rename = "cpu")]
@@ -77,6 +78,7 @@ pub struct Cpu {
 
 /// Kinds of core of a hybrid machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum CoreKind {
     /// The large, fast kind (`cpu_core`, highest `cpu_capacity`).
@@ -87,6 +89,7 @@ pub enum CoreKind {
 
 /// A NUMA node with its CPUs (`/sys/devices/system/node`).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Node {
     /// Its number.
     #[serde(rename = "node")]
@@ -101,6 +104,7 @@ pub struct Node {
 
 /// One cache, with the CPUs that share it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Cache {
     /// 1, 2, 3 ...
     pub level: u32,
@@ -115,6 +119,7 @@ pub struct Cache {
 
 /// What a cache holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum CacheKind {
     /// `Data`

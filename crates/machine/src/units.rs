@@ -8,6 +8,7 @@ pub(crate) const MAX_CPU: u32 = 65_535;
 
 /// The kernel's number of a logical CPU. Numbers may have gaps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Default)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(try_from = "u32", into = "u32")]
 pub struct CpuId(pub u32);
 
@@ -24,7 +25,9 @@ impl TryFrom<u32> for CpuId {
     fn try_from(number: u32) -> Result<CpuId, String> {
         match number {
             0..=MAX_CPU => Ok(CpuId(number)),
-            _ => Err(format!("no machine has a CPU {number}")),
+            _ => Err(format!(
+                "no machine has a CPU {number}: the highest possible number is 65535"
+            )),
         }
     }
 }

@@ -260,7 +260,7 @@ impl WakeUps {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::counter::Pace;
+    use crate::counter::TickPeriod;
 
     const ALL: SampleListing = SampleListing { from: 0, most: 3 };
     const NONE: SampleListing = SampleListing { from: 0, most: 0 };
@@ -313,11 +313,11 @@ mod tests {
                 missed: 0,
             });
         }
-        let raw = seen.raw.distribution(Pace::NANOSECONDS);
+        let raw = seen.raw.distribution(TickPeriod::NANOSECONDS);
         assert_eq!(seen.above(), 100, "of those that were above 400 ms");
         assert_eq!((raw.count, raw.max_ns), (3, Some(500 * ms + 7)));
         let wake_ups = seen.wake_ups.as_ref().unwrap();
-        let schedule = wake_ups.schedule.distribution(Pace::NANOSECONDS);
+        let schedule = wake_ups.schedule.distribution(TickPeriod::NANOSECONDS);
         assert_eq!(
             (schedule.count, schedule.max_ns, schedule.min_ns),
             (503, Some(500 * ms + 7), Some(7))

@@ -30,7 +30,7 @@ pub(crate) fn request(request: &MeasureRequest<'_>, root: &Root) -> Result<(), M
     };
     if let Some((what, why)) = wrong {
         let (why, next) = match what {
-            "CPUs" => (why, "name at least one CPU"),
+            "CPUs" => (why, "specify at least one CPU"),
             _ => (why, ADVICE),
         };
         return Err(MeasureError::Request {
@@ -62,7 +62,7 @@ fn lane_of(lane: &Lane) -> Result<(), RequestFault> {
         LaneLifetime::Loops(loops) => demand(
             lane.kind == MeasurementKind::Latency && loops > 0 && lane.length_ns() <= LONGEST_NS,
             "loops",
-            "only wake-ups are counted; there must be one at least, and they may take a year at most",
+            "only the number of wake-ups limits the run; it must be at least one, and take at most a year",
         )?,
     }
     demand(
@@ -73,7 +73,7 @@ fn lane_of(lane: &Lane) -> Result<(), RequestFault> {
     demand(
         lane.phase_ns <= FARTHEST_NS,
         "aligned",
-        "a thread would begin more than 10 s after the first",
+        "a thread would start more than 10 s after the first",
     )?;
     demand(
         lane.phase_ns == 0 || (lane.kind == MeasurementKind::Latency && lane.sleep == Sleep::Until),

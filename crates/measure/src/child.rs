@@ -72,7 +72,7 @@ impl ChildProcess {
             }
             std::thread::sleep(STEP);
         }
-        self.exit_text = Some("signal 9, and it had no CPU to die on".to_owned());
+        self.exit_text = Some("signal 9, and no CPU was free to handle it".to_owned());
     }
 
     fn allow_all_cpus(&self) {

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// The question that a measurement answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Default)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum MeasurementKind {
     /// How late does a periodic thread wake up?
@@ -30,6 +31,7 @@ impl MeasurementKind {
 
 /// A kernel tracer used as sampler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum KernelTracer {
     /// One timer per CPU that wakes a kernel thread.
@@ -83,6 +85,7 @@ pub enum SystemCalls {
 
 /// The clock on which a wake-up is requested and measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Clock {
     /// `CLOCK_MONOTONIC`: cannot be set, and stops while the machine is suspended.
@@ -124,6 +127,7 @@ pub trait BreakAction: Sync {
 
 /// A sample that reached the limit, and so ends the measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BreakSample {
     /// Whether it is a late wake-up or a gap.
     pub kind: MeasurementKind,

@@ -218,8 +218,8 @@ pub struct ConfiguredProgram {
 pub fn parse(bytes: &[u8]) -> Result<RunConfiguration, ConfigurationError> {
     if bytes.len() > MOST_BYTES {
         return Err(ConfigurationError::of_file(
-            format!("the file has more than {MOST_BYTES} bytes"),
-            "name the file that describes the run",
+            format!("the file is larger than {MOST_BYTES} bytes"),
+            "choose the file that describes the run",
         ));
     }
     let text = std::str::from_utf8(bytes).map_err(|error| {
@@ -227,7 +227,7 @@ pub fn parse(bytes: &[u8]) -> Result<RunConfiguration, ConfigurationError> {
         let before = String::from_utf8_lossy(before);
         ConfigurationError::at(
             error::TextIndex::new(&before).at(before.len()),
-            "there is a byte that is not UTF-8 text",
+            "it contains a byte that is not UTF-8 text",
             "write the file as plain text",
         )
     })?;
@@ -242,7 +242,7 @@ pub fn parse(bytes: &[u8]) -> Result<RunConfiguration, ConfigurationError> {
             ConfigurationForm::Systress => "timer_thread[0] { ... }",
         };
         return Err(ConfigurationError::of_file(
-            "nothing in this file measures",
+            "no section of this file measures",
             format!("add {expected}"),
         ));
     }

@@ -103,22 +103,22 @@ pub(crate) struct CounterReading {
 
 /// Nanoseconds per tick as a fraction, not rounded to MHz.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Pace {
+pub(crate) struct TickPeriod {
     ns: u64,
     ticks: u64,
 }
 
-impl Pace {
+impl TickPeriod {
     /// For ticks that are nanoseconds.
-    pub(crate) const NANOSECONDS: Pace = Pace { ns: 1, ticks: 1 };
+    pub(crate) const NANOSECONDS: TickPeriod = TickPeriod { ns: 1, ticks: 1 };
 
     /// The slope between two moments; `None` if no time passed between them.
-    pub(crate) fn between(start: CounterReading, end: CounterReading) -> Option<Pace> {
-        let pace = Pace {
+    pub(crate) fn between(start: CounterReading, end: CounterReading) -> Option<TickPeriod> {
+        let tick_period = TickPeriod {
             ns: end.raw_ns.checked_sub(start.raw_ns)?,
             ticks: end.ticks.checked_sub(start.ticks)?,
         };
-        (pace.ns > 0 && pace.ticks > 0).then_some(pace)
+        (tick_period.ns > 0 && tick_period.ticks > 0).then_some(tick_period)
     }
 
     /// Converts ticks to nanoseconds, rounded to the nearest.
@@ -216,10 +216,10 @@ mod tests {
             raw_ns: 5_000 + 100_000_000_000,
             width_ns: 0,
         };
-        let pace = Pace::between(start, end).unwrap();
-        assert_eq!(pace.to_ns(2_599_999_999 * 86_400), 86_400_000_000_000);
-        assert_eq!(pace.to_ticks(1_000_000_000), 2_599_999_999);
-        assert_eq!(pace.khz(), 2_600_000);
+        let tick_period = TickPeriod::between(start, end).unwrap();
+        assert_eq!(tick_period.to_ns(2_599_999_999 * 86_400), 86_400_000_000_000);
+        assert_eq!(tick_period.to_ticks(1_000_000_000), 2_599_999_999);
+        assert_eq!(tick_period.khz(), 2_600_000);
     }
 
     #[test]
@@ -229,9 +229,9 @@ mod tests {
             raw_ns: 7,
             width_ns: 0,
         };
-        assert_eq!(Pace::between(pair, pair), None);
-        assert_eq!(Pace::between(CounterReading { raw_ns: 9, ..pair }, pair), None);
-        assert_eq!(Pace::NANOSECONDS.to_ns(u64::MAX), u64::MAX);
+        assert_eq!(TickPeriod::between(pair, pair), None);
+        assert_eq!(TickPeriod::between(CounterReading { raw_ns: 9, ..pair }, pair), None);
+        assert_eq!(TickPeriod::NANOSECONDS.to_ns(u64::MAX), u64::MAX);
     }
 
     #[test]
@@ -243,8 +243,8 @@ mod tests {
         let start = source.pair();
         std::thread::sleep(std::time::Duration::from_millis(20));
         let end = source.pair();
-        let pace = Pace::between(start, end).unwrap();
-        let ns = pace.to_ns(end.ticks - start.ticks);
+        let tick_period = TickPeriod::between(start, end).unwrap();
+        let ns = tick_period.to_ns(end.ticks - start.ticks);
         assert!(
             (20_000_000..2_000_000_000).contains(&ns),
             "{source:?}: {ns} ns for a sleep of 20 ms"

@@ -60,14 +60,14 @@ impl CounterFacts {
                 "clocksource_changed",
                 now,
                 format!(
-                    "The kernel changed its clock source from {then} to {now} while this was measured{}.",
+                    "The kernel changed its clock source from {then} to {now} during the measurement{}.",
                     if counter == CounterSource::Monotonic || readable_in_user_space(now) {
                         ""
                     } else {
-                        ": it no longer trusts the counter that was read"
+                        ": it no longer trusts the counter that the measurement used"
                     }
                 ),
-                "measure again with the clock source as it is now",
+                "measure again with the present clock source",
             ));
         }
         if let Some(message) = &self.distrust {

@@ -34,13 +34,13 @@ pub(crate) enum NotCounted {
         because: &'static str,
     },
     /// The file holds no number.
-    #[error("{path} holds no number")]
+    #[error("{path} contains no number")]
     NoNumber {
         /// The file.
         path: String,
     },
     /// Only root may read the file.
-    #[error("{path} may be read by root only")]
+    #[error("only root may read {path}")]
     Denied {
         /// The file.
         path: String,
@@ -133,7 +133,7 @@ fn count(
 ) -> CountResult {
     let cpu = result.cpu;
     let at_both = |join: fn(u64, u64) -> CountValue| {
-        let [before, after] = looks.ok_or(NotCounted::Because("it is known when the run is over"))?;
+        let [before, after] = looks.ok_or(NotCounted::Because("it is known at the end of the run"))?;
         join(before.of(row.name, cpu)?, after.of(row.name, cpu)?)
     };
     let known = match row.way {

@@ -2,7 +2,7 @@
 //! advance, and memory use is constant: as a run continues, the interval length doubles.
 
 use crate::TimeSeries;
-use crate::counter::Pace;
+use crate::counter::TickPeriod;
 
 /// Maximum number of intervals; a long run uses at least half of them.
 const MOST: usize = 256;
@@ -63,11 +63,11 @@ impl Course {
     }
 
     /// The result for a window that started at `start`; `None` if it is empty.
-    pub(crate) fn over_time(&self, pace: Pace, start: u64) -> Option<TimeSeries> {
+    pub(crate) fn over_time(&self, tick_period: TickPeriod, start: u64) -> Option<TimeSeries> {
         Some(TimeSeries {
-            begins_ns: pace.to_ns(self.start?.saturating_sub(start)),
-            part_ns: pace.to_ns(1 << self.log2),
-            values_ns: self.parts.iter().map(|ticks| pace.to_ns(*ticks)).collect(),
+            begins_ns: tick_period.to_ns(self.start?.saturating_sub(start)),
+            part_ns: tick_period.to_ns(1 << self.log2),
+            values_ns: self.parts.iter().map(|ticks| tick_period.to_ns(*ticks)).collect(),
         })
     }
 
@@ -114,7 +114,7 @@ mod tests {
         for (at, value) in values {
             course.add(*at, *value);
         }
-        course.over_time(Pace::NANOSECONDS, 0).unwrap()
+        course.over_time(TickPeriod::NANOSECONDS, 0).unwrap()
     }
 
     #[test]
@@ -151,14 +151,14 @@ mod tests {
         course.add(1_000, 5 * PART);
         course.add(1_000 + 2 * PART, 7);
         course.remove(1_000, 5 * PART);
-        let seen = course.over_time(Pace::NANOSECONDS, 0).unwrap();
+        let seen = course.over_time(TickPeriod::NANOSECONDS, 0).unwrap();
         assert_eq!(seen.values_ns, [0, 0, 7, 0, 0]);
         for (at, value) in [(0, u64::MAX), (u64::MAX, u64::MAX), (5, 0), (u64::MAX / 2, 9)] {
             course.add(at, value);
             course.remove(at, value);
         }
         assert!(course.parts.len() <= MOST);
-        let empty = Course::new(IntervalValue::Largest).over_time(Pace::NANOSECONDS, 0);
+        let empty = Course::new(IntervalValue::Largest).over_time(TickPeriod::NANOSECONDS, 0);
         assert_eq!(empty, None);
     }
 }

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 
 /// The properties of the machine that affect latencies. `None` is unknown.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Environment {
     /// Version of this tool.
     pub tool_version: String,

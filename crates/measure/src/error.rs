@@ -144,28 +144,31 @@ impl MeasureError {
                 "run as root, or with CAP_SYS_NICE",
             ),
             libc::EPERM => (
-                "the CPU shares its scheduling domain with others, and a deadline task may not be pinned to a part of one",
-                "isolate the CPU alone first (`quietcore apply --cpus` with one CPU), or set kernel.sched_rt_runtime_us to -1",
+                "the CPU shares its scheduling domain with others, and a deadline task may not be pinned to a part of \
+                 a domain",
+                "isolate only this CPU first (`quietcore apply --cpus` with one CPU), or set \
+                 kernel.sched_rt_runtime_us to -1",
             ),
             libc::EBUSY => (
-                "the CPU has no such share of its time left for deadlines",
-                "ask for a smaller runtime or a longer period",
+                "the CPU does not have enough free time for this deadline task",
+                "use a smaller runtime or a longer period",
             ),
             libc::EINVAL => (
-                "the kernel does not take these times",
+                "the kernel does not accept these times",
                 "see kernel.sched_deadline_period_min_us and kernel.sched_deadline_period_max_us",
             ),
-            _ => ("the kernel does not have it", "use fifo:80"),
+            _ => ("the kernel does not support it", "use fifo:80"),
         };
         MeasureError::Deadline { cpu, errno, why, next }
     }
 }
 
 /// Generic advice.
-pub(crate) const ADVICE: &str = "look at what is named above, then try again";
+pub(crate) const ADVICE: &str = "fix the cause above, then try again";
 
 /// Possible users of the CPU time.
-const LOOK_FOR_RT_TASK: &str = "look there for a real-time task that never sleeps (`ps -eLo psr,pid,rtprio,comm`) and for a cgroup's limit of CPU time";
+const LOOK_FOR_RT_TASK: &str = "look for a real-time task that never sleeps on this CPU (`ps -eLo psr,pid,rtprio,comm`), and for \
+    the cgroup's limit of CPU time";
 
 impl MeasureError {
     /// The cause.
@@ -174,7 +177,7 @@ impl MeasureError {
             MeasureError::Request { what, why, .. } => format!("{what}: {why}"),
             MeasureError::Offline { cpu, online } => format!("CPU {cpu} is not online (online: {online})"),
             MeasureError::NotAllowed { cpu, allowed } => {
-                format!("CPU {cpu} may not be used from here (allowed: {allowed})")
+                format!("this process may not use CPU {cpu} (allowed: {allowed})")
             }
             MeasureError::Deadline { cpu, errno, why, .. } => {
                 let refusal = os_text(*errno);
@@ -184,34 +187,37 @@ impl MeasureError {
                 format!("CPU {cpu}: {policy} was refused: {why}")
             }
             MeasureError::IdleStates { errno } => format!(
-                "{} refuses the request that keeps the CPUs out of deep idle states: {}",
+                "{} refuses the request that prevents deep idle states: {}",
                 root::latency::DEVICE,
                 os_text(*errno)
             ),
             MeasureError::Stuck { cpus } => format!(
-                "no sampler got ready on CPUs {cpus} within 10 s, and none of its threads was seen to wait for the CPU during that time"
+                "no sampler on CPUs {cpus} started within 10 s, and none of its threads waited for the CPU during that \
+                 time"
             ),
             MeasureError::Starved {
                 cpus,
                 waited_s,
                 run_time_ms: ran_ms,
             } => format!(
-                "the samplers of CPUs {cpus} were ready to run for {waited_s} s, and others there left them {ran_ms} ms of it"
+                "the samplers of CPUs {cpus} were ready to run for {waited_s} s, and other tasks left them only \
+                 {ran_ms} ms of it"
             ),
             MeasureError::Unaccounted { cpus, waited_s } => format!(
-                "the samplers of CPUs {cpus} were ready to run for {waited_s} s and did not get ready; whether others there had \
-                 the CPU is not known, because this kernel keeps no account of threads (CONFIG_SCHED_INFO)"
+                "the samplers of CPUs {cpus} were ready to run for {waited_s} s and did not start; it is unknown \
+                 whether other tasks used the CPU, because this kernel has no scheduling statistics of threads \
+                 (CONFIG_SCHED_INFO)"
             ),
             MeasureError::Join { why } => format!("the sampler could not join its partition: {why}"),
             MeasureError::Os {
                 operation: doing,
                 errno,
-            } => format!("{doing}: {}", os_text(*errno)),
+            } => format!("cannot {doing}: {}", os_text(*errno)),
             MeasureError::Program { name, what, errno } => {
                 format!("{name}: cannot {what}: {}", os_text(*errno))
             }
             MeasureError::Sampler { how } => {
-                format!("the sampler process ended before it began to sample ({how})")
+                format!("the sampler process ended before it started to sample ({how})")
             }
             MeasureError::Root(error) => error.to_string(),
         }
@@ -223,15 +229,15 @@ impl MeasureError {
             MeasureError::Request { next, .. } | MeasureError::Policy { next, .. } => next,
             MeasureError::Offline { cpu, .. } => {
                 let file = format!("/sys/devices/system/cpu/cpu{cpu}/online");
-                return format!("choose one of these, or bring it up with `echo 1 > {file}`");
+                return format!("choose one of these, or bring it online with `echo 1 > {file}`");
             }
             MeasureError::NotAllowed { .. } => {
-                "move this shell to the root cpuset, or measure inside the partition that has the CPU"
+                "move this shell to the root cpuset, or measure inside the partition that contains the CPU"
             }
             MeasureError::Deadline { next, .. } => next,
             MeasureError::IdleStates { .. } => "run as root; `--idle leave` measures without the request",
             MeasureError::Stuck { .. } => {
-                "look whether its cgroup is frozen or at its limit of memory, and whether it was stopped"
+                "check whether its cgroup is frozen or has reached its memory limit, and whether it was stopped"
             }
             MeasureError::Starved { .. } | MeasureError::Unaccounted { .. } => LOOK_FOR_RT_TASK,
             MeasureError::Sampler { .. } => "try again, and report it if it happens again",
@@ -261,12 +267,7 @@ impl MeasureError {
 
 impl From<MeasureError> for Failure {
     fn from(error: MeasureError) -> Failure {
-        Failure::new(
-            error.status(),
-            "the measurement could not be made",
-            error.why(),
-            error.next(),
-        )
+        Failure::new(error.status(), "the measurement failed", error.why(), error.next())
     }
 }
 

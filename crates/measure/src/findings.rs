@@ -32,8 +32,9 @@ pub(crate) fn about_end(moment: ResultMoment, stopped_after_ns: Option<u64>) -> 
             Warning,
             "still_measuring",
             "measurement",
-            "This was written while the measurement ran; if nothing newer takes its place, it was killed.".to_owned(),
-            "measure again for the whole time, and for what is only known at the end",
+            "This was written during the measurement; if no later result replaces it, the measurement was killed."
+                .to_owned(),
+            "measure again for the whole time, and for values that are known only at the end",
         )),
         (ResultMoment::End, Some(after)) => Some(note(
             Info,
@@ -52,11 +53,11 @@ pub(crate) fn early_exit_note(how: &str, system_calls: SystemCalls) -> Note {
         Error,
         "sampler_died",
         "sampler process",
-        format!("The sampler process ended early ({how}). What it had recorded until then is in the result."),
+        format!("The sampler process ended early ({how}). The result contains what it had recorded until then."),
         match system_calls {
-            SystemCalls::Trusted => "look for the out-of-memory killer in the kernel's log, and measure again",
+            SystemCalls::Trusted => "look for the out-of-memory killer in the kernel log, and measure again",
             SystemCalls::Enforced => {
-                "signal 31 is the filter's: a clock that needs a system call, or a defect of this tool"
+                "signal 31 comes from the system call filter: a clock that needs a system call, or a bug in quietcore"
             }
         },
     )
@@ -68,8 +69,7 @@ pub(crate) fn about_overdue() -> Note {
         Error,
         "sampler_overdue",
         "sampler process",
-        "A sampler did not reach the end of its window in time and was ended: something kept the CPU from it."
-            .to_owned(),
+        "A sampler did not finish in time and was killed: something kept it off the CPU.".to_owned(),
         "look for real-time tasks on the measured CPUs, or for a stopped process",
     )
 }
@@ -96,10 +96,10 @@ pub(crate) fn about_offline(offline_cpus: &CpuSet) -> Note {
         "cpu_went_offline",
         format!("cpus {offline_cpus}"),
         format!(
-            "CPU {offline_cpus} went offline while it was measured, which ended the measurement. Samples of its last moments may \
-             come from another CPU."
+            "CPU {offline_cpus} went offline during the measurement, which ended it. The last samples may come from \
+             another CPU."
         ),
-        "bring it up again, and measure again",
+        "bring it online again, and measure again",
     )
 }
 
@@ -115,7 +115,7 @@ pub(crate) fn about_machine(
             Warning,
             "emulated",
             "machine",
-            "The processor is emulated in software: counts mean something here, times do not.".to_owned(),
+            "The processor is emulated in software: counts are valid, times are not.".to_owned(),
             "measure on the real machine",
         ));
     }
@@ -125,7 +125,7 @@ pub(crate) fn about_machine(
             Warning,
             "clock_needs_system_call",
             clocksource.unwrap_or("unknown clock source"),
-            "Reading this clock may need a system call, which is part of every sample and of every turn.".to_owned(),
+            "Reading this clock may need a system call, which is part of every sample and of every loop.".to_owned(),
             "see `current_clocksource`; `tsc` or `arch_sys_counter` can be read without a system call",
         ));
     }
@@ -134,9 +134,8 @@ pub(crate) fn about_machine(
             Info,
             "counter_is_clock",
             counter.name(),
-            "There is no counter that can be trusted here, so the loop reads CLOCK_MONOTONIC and turns more slowly."
-                .to_owned(),
-            "nothing to do: times are right, gaps near the threshold may hide in a longer turn",
+            "There is no reliable counter here, so the loop reads CLOCK_MONOTONIC and is slower.".to_owned(),
+            "none needed: times are right, but gaps near the threshold may hide in a longer loop",
         ));
     }
     notes
@@ -155,12 +154,12 @@ pub(crate) fn about_counter(cpu: CpuId, counter: &CounterInfo) -> Option<Note> {
             "counters_apart",
             format!("cpu{cpu}"),
             format!(
-                "Its counter is {} {way} that of CPU {}, give or take {}: times of these CPUs cannot be compared.",
+                "Its counter is {} {way} that of CPU {}, +-{}: times of these CPUs cannot be compared.",
                 Nanos(offset.offset_ns.unsigned_abs()),
                 offset.against,
                 Nanos(offset.uncertainty_ns)
             ),
-            "lengths of gaps are right; for times across CPUs look for a BIOS update",
+            "lengths of gaps are right; to compare times across CPUs, look for a BIOS update",
         )
     })
 }
@@ -184,7 +183,7 @@ pub(crate) fn about_memory(locked: i32) -> Option<Note> {
                     os_text(-errno)
                 ),
             },
-            "run as root, or `ulimit -l unlimited` before it; where that is refused, put `USER - memlock unlimited` into \
+            "run as root, or `ulimit -l unlimited` before it; if that is refused, put `USER - memlock unlimited` into \
              /etc/security/limits.conf and log in again",
         )
     })
@@ -201,7 +200,7 @@ pub(crate) fn about_idle(requested: IdleStates, refused: Option<i32>) -> Option<
             "CPUs may enter deep idle states during the measurement: {}.",
             os_text(errno)
         ),
-        "run as root; a kernel or container without this device has no such request",
+        "run as root; a kernel or container without this device cannot prevent it",
     ))
 }
 
@@ -227,27 +226,26 @@ pub(crate) fn about_thread(result: &ThreadResult, dropped: u64) -> Vec<Note> {
     let mut notes = about_own_work(result, dropped);
     let cpu = format!("cpu{}", result.cpu);
     if dropped > 0 {
-        let message =
-            format!("{dropped} samples found no room because the collector came too late; they count as missed.");
-        let fix = "less load on the other CPUs, or a higher threshold";
+        let message = format!("{dropped} samples were dropped because the collector was late; they count as missed.");
+        let fix = "use less load on the other CPUs, or a higher threshold";
         notes.push(note(Warning, "samples_dropped", &cpu, message, fix));
     }
     if let Some(early) = &result.early {
         let message = format!(
-            "{} wake-ups came before their time, {} at most, and count as 0 ns in the histogram.",
+            "{} wake-ups were early, by at most {}, and count as 0 ns in the histogram.",
             early.count,
             Nanos(early.max_ns)
         );
         let fix = match result.clock {
             Some(Clock::Realtime | Clock::Tai) => "this clock can be set; --clock monotonic cannot",
-            _ => "do not trust the clock of this machine",
+            _ => "do not rely on the clock of this machine",
         };
         notes.push(note(Error, "woken_early", &cpu, message, fix));
     }
     if let (Some(turn), Some(threshold)) = (result.turn_ns_min, result.threshold_ns)
         && turn.saturating_mul(2) > threshold
     {
-        let message = format!("A turn of the loop takes {}, too near the threshold.", Nanos(turn));
+        let message = format!("One loop takes {}, which is too close to the threshold.", Nanos(turn));
         let fix = "raise the threshold";
         notes.push(note(Warning, "threshold_too_low", &cpu, message, fix));
     }
@@ -269,7 +267,7 @@ fn about_own_work(result: &ThreadResult, dropped: u64) -> Vec<Note> {
     if result.kind == MeasurementKind::Latency && own.voluntary_switches > sleeps.saturating_add(2) {
         let slept = own.voluntary_switches;
         let message = format!("The sampler slept {slept} times for {sleeps} wake-ups.");
-        let fix = "report this: something else blocked the sampler";
+        let fix = "please report this: something else blocked the sampler";
         notes.push(note(Warning, "own_extra_sleeps", &cpu, message, fix));
     }
     notes
@@ -291,7 +289,8 @@ fn about_kernel_gaps(result: &ThreadResult) -> Option<Note> {
         ),
     };
     let message = format!(
-        "{} gaps, {} in all, are the doing of {culprit}, which stops real-time threads that never sleep. They are not in stolen_ns.",
+        "{} gaps, {} in all, were caused by {culprit}, which stops real-time threads that never sleep. They are not in \
+         stolen_ns.",
         labelled.count(),
         Nanos(result.own_ns.unwrap_or(0)),
     );
@@ -307,8 +306,8 @@ pub(crate) fn about_starvation(request: &MeasureRequest<'_>) -> Option<Note> {
             Info,
             "real_time_spinner",
             format!("cpus {cpus}"),
-            "A real-time thread spins here: work of the kernel that is bound to these CPUs waits for it.".to_owned(),
-            "noise is normally measured as an ordinary task",
+            "A real-time thread spins here: kernel work that is bound to these CPUs waits for it.".to_owned(),
+            "measure noise as an ordinary task",
         )
     })
 }

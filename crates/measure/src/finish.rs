@@ -4,7 +4,7 @@ mod counter;
 
 use crate::Lane;
 use crate::accumulate::{Accumulator, Cause};
-use crate::counter::{CounterReading, CounterSource, Pace};
+use crate::counter::{CounterReading, CounterSource, TickPeriod};
 use crate::counter_facts::CounterFacts;
 use crate::counts::{self, CountSnapshot};
 use crate::labels::{self, RealtimeLimits};
@@ -60,7 +60,7 @@ pub(crate) fn thread(
 ) -> (ThreadResult, Vec<Note>) {
     let (lane, track, samples) = (record.lane, record.track, record.samples);
     let window = SamplerWindow::of(record, closing.moment);
-    let pace = window.tick_rate;
+    let tick_period = window.tick_period;
     let mut result = ThreadResult {
         tid: Some(get32(&track.tid)).filter(|&tid| tid != 0),
         policy: policy_from(get32(&track.policy)),
@@ -71,17 +71,17 @@ pub(crate) fn thread(
         started_monotonic_ns: Some(get(&track.start_ns)).filter(|&at| at != 0),
         duration_ns: window.duration_ns,
         steal_ns: steal(closing, lane.cpu),
-        ..plain(lane.kind, lane.cpu, samples.raw.distribution(pace))
+        ..plain(lane.kind, lane.cpu, samples.raw.distribution(tick_period))
     };
     let mut notes: Vec<Note> = Vec::new();
     match lane.kind {
         MeasurementKind::Latency | MeasurementKind::All => {
-            add_wake_ups(&mut result, lane, samples, (pace, window.start), closing.gaps);
+            add_wake_ups(&mut result, lane, samples, (tick_period, window.start), closing.gaps);
         }
         MeasurementKind::Noise => {
             result.threshold_ns = Some(lane.threshold_ns);
             add_gaps(&mut result, samples, &window, limits, closing.gaps);
-            let counter = counter::counter(record, window.tick_rate, closing);
+            let counter = counter::counter(record, window.tick_period, closing);
             notes.extend(findings::about_counter(lane.cpu, &counter));
             result.counter = Some(counter);
         }
@@ -131,7 +131,7 @@ pub(crate) fn plain(kind: MeasurementKind, cpu: CpuId, raw: Distribution) -> Thr
 
 /// The window, whether or not its sampler finished.
 struct SamplerWindow {
-    tick_rate: Pace,
+    tick_period: TickPeriod,
     start: u64,
     duration_ns: u64,
     expected: u64,
@@ -148,7 +148,7 @@ impl SamplerWindow {
         // In an intermediate result, a sampler may finish between the drain of its ring and here.
         let is_done = state == state::DONE && moment == ResultMoment::End;
         let last = samples.last;
-        let pace = tick_rate(record.job, lane, track, moment);
+        let tick_period = tick_period(record.job, lane, track, moment);
         // A thread that died published its losses with its last sample.
         let missed = if is_done {
             get(&track.missed)
@@ -187,12 +187,12 @@ impl SamplerWindow {
         };
         let turn_min = get(&track.iteration_min);
         SamplerWindow {
-            tick_rate: pace,
+            tick_period,
             start,
             duration_ns: if state == state::IDLE {
                 0
             } else {
-                pace.to_ns(covered.saturating_sub(start))
+                tick_period.to_ns(covered.saturating_sub(start))
             },
             expected,
             missed,
@@ -208,10 +208,10 @@ fn is_done(track: &Track, moment: ResultMoment) -> bool {
     track.state.0.load(Acquire) == state::DONE && moment == ResultMoment::End
 }
 
-/// The tick rate of a thread over its window. If the thread died before its last reading, the counter is read now.
-pub(crate) fn tick_rate(job: &SamplerJob<'_>, lane: &Lane, track: &Track, moment: ResultMoment) -> Pace {
+/// The tick period of a thread over its window. If the thread died before its last reading, the counter is read now.
+pub(crate) fn tick_period(job: &SamplerJob<'_>, lane: &Lane, track: &Track, moment: ResultMoment) -> TickPeriod {
     if job.source(lane) == CounterSource::Monotonic {
-        return Pace::NANOSECONDS;
+        return TickPeriod::NANOSECONDS;
     }
     let start = CounterReading {
         ticks: get(&track.start_ticks),
@@ -226,7 +226,7 @@ pub(crate) fn tick_rate(job: &SamplerJob<'_>, lane: &Lane, track: &Track, moment
         },
         false => job.source(lane).pair(),
     };
-    Pace::between(start, end).unwrap_or(Pace::NANOSECONDS)
+    TickPeriod::between(start, end).unwrap_or(TickPeriod::NANOSECONDS)
 }
 
 /// What the run proves about the claim, or about its largest sample. Lost samples count as above the limit.
@@ -253,23 +253,25 @@ pub(crate) fn add_wake_ups(
     result: &mut ThreadResult,
     lane: &Lane,
     samples: &Accumulator,
-    (pace, start): (Pace, u64),
+    (tick_period, start): (TickPeriod, u64),
     most: usize,
 ) {
-    result.over_time = samples.course.over_time(pace, start);
+    result.over_time = samples.course.over_time(tick_period, start);
     result.interval_ns = Some(lane.interval_ns);
     result.clock = Some(lane.clock);
     if let Some(wake_ups) = samples.wake_ups.as_ref() {
-        result.schedule = wake_ups.has_schedule().then(|| wake_ups.schedule.distribution(pace));
+        result.schedule = wake_ups
+            .has_schedule()
+            .then(|| wake_ups.schedule.distribution(tick_period));
         result.jitter = Some(Jitter {
-            distance: wake_ups.jitter.distribution(pace),
+            distance: wake_ups.jitter.distribution(tick_period),
             longer_ns: wake_ups.longer,
             shorter_ns: wake_ups.shorter,
         });
         result.early = wake_ups.early.max().map(|max_ns| EarlyWakeUps {
             count: wake_ups.early.count(),
             max_ns,
-            histogram: wake_ups.early.buckets(pace),
+            histogram: wake_ups.early.buckets(tick_period),
         });
     }
     if lane.spike_ns.is_some() {
@@ -293,13 +295,13 @@ fn add_gaps(
     limits: &RealtimeLimits,
     most: usize,
 ) {
-    let pace = window.tick_rate;
+    let tick_period = window.tick_period;
     let longest = samples.longest(most);
     let mut gaps: Vec<MeasuredGap> = longest
         .iter()
         .map(|&(at, ticks, cause)| MeasuredGap {
-            at_ns: pace.to_ns(at.saturating_sub(window.start)),
-            duration_ns: pace.to_ns(ticks),
+            at_ns: tick_period.to_ns(at.saturating_sub(window.start)),
+            duration_ns: tick_period.to_ns(ticks),
             label: (cause == Cause::OwnWakeUp).then_some(GapLabel::OwnWakeUp),
         })
         .collect();
@@ -312,13 +314,13 @@ fn add_gaps(
             course.remove(*at, *ticks);
         }
     }
-    result.over_time = course.over_time(pace, window.start);
+    result.over_time = course.over_time(tick_period, window.start);
     let own = samples.own;
-    let own_ns = kernel_ns.saturating_add(pace.to_ns(own.sum));
+    let own_ns = kernel_ns.saturating_add(tick_period.to_ns(own.sum));
     result.own_wake_ups = (own.count > 0).then_some(own.count);
     result.gaps_total = Some(samples.raw.count());
     result.gaps_kept = Some(gaps.len() as u64);
-    result.stolen_ns = Some(pace.to_ns(samples.raw.sum()).saturating_sub(own_ns));
+    result.stolen_ns = Some(tick_period.to_ns(samples.raw.sum()).saturating_sub(own_ns));
     let listed_max = gaps
         .iter()
         .filter(|gap| gap.label.is_none())
@@ -326,13 +328,13 @@ fn add_gaps(
         .max();
     // Our own wake-ups may fill the list; gaps that the kernel causes in a real-time thread are longer.
     result.stolen_max_ns = match listed_max {
-        None if kernel_ns == 0 => own.others_max.map(|ticks| pace.to_ns(ticks)),
+        None if kernel_ns == 0 => own.others_max.map(|ticks| tick_period.to_ns(ticks)),
         listed => listed,
     };
     result.own_ns = Some(own_ns);
     result.gaps = Some(gaps);
     result.turns = window.iterations;
-    result.turn_ns_min = window.iteration_min.map(|ticks| pace.to_ns(ticks));
+    result.turn_ns_min = window.iteration_min.map(|ticks| tick_period.to_ns(ticks));
 }
 
 fn steal(closing: &WindowData<'_>, cpu: CpuId) -> Option<u64> {

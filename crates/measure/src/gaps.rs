@@ -135,7 +135,7 @@ impl GapFileState {
                 "gaps_incomplete",
                 subject,
                 format!("{why}: {count} of {total} gaps are in the file."),
-                "make room for it, or raise the threshold, and measure again",
+                "free some space for it, or raise the threshold, and measure again",
             ),
             (None, 0) => note(
                 NoteLevel::Info,
@@ -148,8 +148,8 @@ impl GapFileState {
                 NoteLevel::Warning,
                 "gaps_lost",
                 subject,
-                format!("{lost} of {total} gaps found no room on their way to the file, which says so."),
-                "less load on the other CPUs, a faster disk, or a higher threshold",
+                format!("{lost} of {total} gaps were dropped before they reached the file, which records this."),
+                "use less load on the other CPUs, a faster disk, or a higher threshold",
             ),
         };
         GapFileOutcome {

@@ -111,7 +111,7 @@ impl RunningLoad {
         if all.is_empty() {
             return Err(MeasureError::Request {
                 what: "load",
-                why: "there is no CPU left to put it on".to_owned(),
+                why: "no CPU is left for it".to_owned(),
                 next: "leave at least one CPU unmeasured".to_owned(),
             });
         }
@@ -124,7 +124,7 @@ impl RunningLoad {
             return Err(MeasureError::Request {
                 what: "load",
                 why: format!(
-                    "{} needs {} CPUs, and only CPU {cpus} is there for it",
+                    "{} needs {} CPUs, and only CPU {cpus} is available",
                     kind.name(),
                     kind.least_cpus()
                 ),

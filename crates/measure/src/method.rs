@@ -5,6 +5,7 @@
 
 mod line;
 mod sampler_output;
+mod workload;
 
 use crate::choices::KernelTracer;
 use crate::conditions::{self, ConditionInput, ConditionSettings, DeepIdle};
@@ -50,6 +51,10 @@ pub fn listen(
     let mut pipe = TraceTail::open(pipe)?;
     let _aside = leave_measured(&request.cpus());
     let held = request.hold_idle_states()?;
+    let threads = match method {
+        KernelTracer::Osnoise => workload::running_threads(root, &request.cpus(), request.stop),
+        KernelTracer::Timerlat => BTreeMap::new(),
+    };
     let start = clock::monotonic_ns();
     let lengths = request.lanes.iter().map(crate::Lane::length_ns);
     let length = lengths.max().unwrap_or(0);
@@ -73,6 +78,7 @@ pub fn listen(
             errno: libc::EINVAL,
         })?,
     };
+    run.sampler_output.follow(&threads);
     let first = CounterSample::take(root);
     let (end, last) = run.sample(&mut pipe, progress)?;
     let mut result = run.result(end, ResultMoment::End);
@@ -111,10 +117,12 @@ impl TracerRun<'_> {
         let end = loop {
             pipe.read(&mut |line| self.sampler_output.take(line))?;
             let now = clock::monotonic_ns();
-            if now >= window.end && last.is_none() {
+            let stops = self.sampler_output.broke().is_some() || request.stop.load(Ordering::Relaxed);
+            if (stops || now >= window.end) && last.is_none() {
+                self.sampler_output.read_threads(self.root);
                 last = Some(CounterSample::take(self.root));
             }
-            if self.sampler_output.broke().is_some() || request.stop.load(Ordering::Relaxed) {
+            if stops {
                 break now;
             }
             if now >= window.end.saturating_add(GRACE_NS) {
@@ -125,6 +133,7 @@ impl TracerRun<'_> {
                 && now.saturating_sub(saved_at) > SAVE_INTERVAL_NS
             {
                 saved_at = now;
+                self.sampler_output.read_threads(self.root);
                 keep(&self.result(now, ResultMoment::Passing));
             }
             std::thread::sleep(READ);

@@ -94,7 +94,7 @@ impl RunningPrograms {
     /// [`MeasureError::ConfiguredProgram`] for the first program that cannot be started; the programs before it are ended.
     pub fn start(orders: &[Order]) -> Result<RunningPrograms, MeasureError> {
         let warden = ProgramWatchdog::post().map_err(MeasureError::os(
-            "start the process that ends the programs if we are killed",
+            "start the process that ends the programs if quietcore is killed",
         ))?;
         let mut programs = RunningPrograms {
             running: Vec::new(),

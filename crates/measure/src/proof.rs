@@ -24,6 +24,7 @@ pub struct Claim {
 
 /// The evidence of a run about a limit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Proof {
     /// The limit; the largest sample if no claim was made.
     pub limit_ns: u64,
@@ -44,6 +45,7 @@ pub struct Proof {
 
 /// A claim with its verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ClaimJudgement {
     /// The claimed maximum.
     pub at_most: f64,
@@ -56,6 +58,7 @@ pub struct ClaimJudgement {
 
 /// The verdict of a run about a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ClaimVerdict {
     /// The bound does not exceed the claim.

@@ -11,6 +11,7 @@ pub const SCHEMA: &str = "quietcore.measure/1";
 
 /// A finished (or interrupted) measurement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Measurement {
     /// [`SCHEMA`].
     pub schema: String,
@@ -32,14 +33,14 @@ pub struct Measurement {
     /// and in a file that was written while the measurement ran.
     #[serde(default)]
     pub activity: Option<observe::Activity>,
-    /// The sample that reached the limit and ended the measurement ([`crate::Break`]).
+    /// The sample that reached the limit and ended the measurement (`--break`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub broke: Option<BreakSample>,
-    /// The file that every gap was written to ([`crate::MeasureRequest::gaps`]).
+    /// The file that every gap was written to (`--gaps`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gap_file: Option<GapFileSummary>,
-    /// Reasons why the numbers do not represent the machine in normal operation: identifiers of findings, described by
-    /// [`crate::condition_words`]. Empty if none was found.
+    /// Reasons why the numbers do not represent the machine in normal operation: identifiers of conditions. Absent if none
+    /// was found.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_representative: Vec<String>,
     /// Conditions that limit the meaning of the numbers.
@@ -63,6 +64,7 @@ pub(crate) enum ResultMoment {
 
 /// The result of one sampler thread.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Default)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ThreadResult {
     /// Latency or noise.
     pub kind: MeasurementKind,
@@ -142,7 +144,7 @@ pub struct ThreadResult {
     /// Latency: wake-ups at least this late are listed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spike_ns: Option<u64>,
-    /// Latency: those with the greatest lateness, at most [`crate::MAX_GAPS`], in order of time.
+    /// Latency: those with the greatest lateness, at most 10,000, in order of time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spikes: Option<Vec<LateWakeUp>>,
     /// Latency: the total number of these wake-ups.
@@ -151,7 +153,7 @@ pub struct ThreadResult {
     /// Noise: the shortest gap that is counted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threshold_ns: Option<u64>,
-    /// Noise: the longest gaps, at most [`crate::MAX_GAPS`], in order of time.
+    /// Noise: the longest gaps, at most 10,000, in order of time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gaps: Option<Vec<MeasuredGap>>,
     /// Noise: the total number of recorded gaps.
@@ -195,6 +197,7 @@ pub struct ThreadResult {
 
 /// Statistics of a stream of times. Percentiles beyond all values are unknown.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Distribution {
     /// Number of values.
     pub count: u64,
@@ -226,6 +229,7 @@ pub struct Distribution {
 
 /// Deviations of the intervals between wake-ups.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Jitter {
     /// Absolute deviation from the expected interval.
     pub distance: Distribution,
@@ -237,6 +241,7 @@ pub struct Jitter {
 
 /// Early wake-ups: the clock was set back.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EarlyWakeUps {
     /// Number of early wake-ups.
     pub count: u64,
@@ -248,6 +253,7 @@ pub struct EarlyWakeUps {
 
 /// Samples over time: the window in at most 256 parts of equal length, independent of its length and the number of samples.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TimeSeries {
     /// Start of the first part, in nanoseconds since the window started: the time of the first sample.
     pub begins_ns: u64,
@@ -260,6 +266,7 @@ pub struct TimeSeries {
 
 /// A late wake-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LateWakeUp {
     /// Its expected time, in nanoseconds since the window started.
     pub at_ns: u64,
@@ -269,6 +276,7 @@ pub struct LateWakeUp {
 
 /// The sampler thread's own disturbances, from `getrusage(RUSAGE_THREAD)` around the window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OwnDisturbances {
     /// Page faults, minor and major. Must be 0.
     pub page_faults: u64,
@@ -280,6 +288,7 @@ pub struct OwnDisturbances {
 
 /// One gap in the busy loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MeasuredGap {
     /// Its start, in nanoseconds since the window started.
     pub at_ns: u64,
@@ -292,6 +301,7 @@ pub struct MeasuredGap {
 
 /// The outcome of the gap file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GapFileSummary {
     /// Its path.
     pub path: String,
@@ -303,6 +313,7 @@ pub struct GapFileSummary {
 
 /// Gaps that exist only because the tool measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum GapLabel {
     /// Real-time throttling (`sched_rt_runtime_us`).
@@ -315,6 +326,7 @@ pub enum GapLabel {
 
 /// The counter that the busy loop reads.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CounterInfo {
     /// `tsc`, `cntvct_el0` or `clock_monotonic`.
     pub name: String,
@@ -337,6 +349,7 @@ pub struct CounterInfo {
 
 /// The counter's frequency over the whole run, compared with `CLOCK_MONOTONIC_RAW` and with the kernel's value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CounterRate {
     /// The measured frequency.
     pub khz: f64,
@@ -356,6 +369,7 @@ pub struct CounterRate {
 
 /// The counter of the measured CPU minus that of another, measured just before the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CounterOffset {
     /// The other CPU, which is not measured.
     pub against: CpuId,
@@ -369,6 +383,7 @@ pub struct CounterOffset {
 
 /// A count over the run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CountResult {
     /// Stable name: `smi`, `core_throttle`, `package_throttle`, `steal`, `rt_throttling_gaps`, `fair_server_gaps`,
     /// `rt_throttled_seen`, `own_page_faults`, `own_voluntary_switches`, `own_involuntary_switches`.
@@ -386,6 +401,7 @@ pub struct CountResult {
 
 /// A finding that the reader of the numbers must know.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Note {
     /// Stable identifier, for example `memory_not_locked`.
     pub id: String,
@@ -401,6 +417,7 @@ pub struct Note {
 
 /// Level of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum NoteLevel {
     /// The numbers are not reliable.
@@ -413,6 +430,7 @@ pub enum NoteLevel {
 
 /// The outcome of a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProgramResult {
     /// Its name.
     pub name: String,

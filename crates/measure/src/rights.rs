@@ -28,7 +28,7 @@ pub(crate) fn about_refused_policy(lane: &Lane, errno: i32, root: &Root) -> (Str
     let why = format!("without CAP_SYS_NICE it needs RLIMIT_RTPRIO of {requested}, which is {soft}");
     let smaller = match soft {
         0 => String::new(),
-        soft => format!("ask for priority {soft} at most, or "),
+        soft => format!("use priority {soft} at most, or "),
     };
     let fix = match limit.maximum {
         Some(hard) if hard < u64::from(requested) => format!(

@@ -3,7 +3,7 @@
 //! It is a separate process so that its memory can be locked, so that it can be moved into a partition while
 //! the collector stays outside, and so that killing it loses no recorded sample.
 
-use crate::counter::{Cntvct, CounterReading, CounterSource, Monotonic, Pace, Tsc, offset};
+use crate::counter::{Cntvct, CounterReading, CounterSource, Monotonic, TickPeriod, Tsc, offset};
 use crate::os::{self, Errno, ForkSide};
 use crate::ring::RingWriter;
 use crate::seccomp::{self, BreakPermission};
@@ -117,16 +117,16 @@ fn run(job: &SamplerJob<'_>, place: usize, lane: &Lane) {
         track,
         slots,
     };
-    let pace = thread.rehearse();
+    let tick_period = thread.rehearse();
     if let Some(claim) = lane.claim {
-        track.claim_ticks.store(pace.to_ticks(claim.limit_ns), Relaxed);
+        track.claim_ticks.store(tick_period.to_ticks(claim.limit_ns), Relaxed);
     }
     arrive(&control.ready);
     if lane.kind == MeasurementKind::Noise {
         offset::answer(job.counter, track);
     }
     pass(control, gate::GO);
-    thread.window(pace);
+    thread.window(tick_period);
     // A thread that ends unmaps its stack, which sends an interrupt to the CPUs of all threads of the process:
     // no thread may end while another still samples.
     arrive(&control.done);
@@ -148,7 +148,7 @@ struct SamplerThread<'a> {
 
 impl SamplerThread<'_> {
     /// Runs the measurement, including the setup and cleanup that must not happen inside the window.
-    fn window(self, pace: Pace) {
+    fn window(self, tick_period: TickPeriod) {
         let (job, track) = (self.job, self.track);
         let mut writer = RingWriter::new(track, self.slots);
         let before = os::thread_usage();
@@ -164,15 +164,17 @@ impl SamplerThread<'_> {
             track.seccomp_errno.store(errno, Relaxed);
         }
         let ahead_ns = clock::ahead_ns();
-        let limit = job.break_at.map_or(u64::MAX, |limit| pace.to_ticks(limit.limit_ns));
-        let start = self.start(pace);
+        let limit = job
+            .break_at
+            .map_or(u64::MAX, |limit| tick_period.to_ticks(limit.limit_ns));
+        let start = self.start(tick_period);
         match self.lane.kind {
             MeasurementKind::Latency | MeasurementKind::All => self.sample_wake_ups(&mut writer),
             MeasurementKind::Noise => {
                 // The same moment as `start`, so that gaps can be joined with data that has the clock's time.
                 let started_ns = start.raw_ns.saturating_add_signed(ahead_ns);
                 track.start_ns.store(started_ns, Relaxed);
-                self.sample_gaps(&mut writer, pace, start.ticks, limit);
+                self.sample_gaps(&mut writer, tick_period, start.ticks, limit);
             }
         }
         let after = os::thread_usage();
@@ -194,14 +196,14 @@ impl SamplerThread<'_> {
 
     /// Reads and records the start of the window. Inlined, as everything between this reading and the loop: see [`WAY_IN_NS`].
     #[inline(always)]
-    fn start(self, pace: Pace) -> CounterReading {
+    fn start(self, tick_period: TickPeriod) -> CounterReading {
         let source = self.job.source(self.lane);
         let pair = source.pair();
         // The pair is the best of several readings and some microseconds old; the window starts now, so the time between is not a gap.
         let now = source.read();
         let start = CounterReading {
             ticks: now,
-            raw_ns: pair.raw_ns + pace.to_ns(now.saturating_sub(pair.ticks)),
+            raw_ns: pair.raw_ns + tick_period.to_ns(now.saturating_sub(pair.ticks)),
             width_ns: pair.width_ns,
         };
         self.track.start_ticks.store(start.ticks, Relaxed);
@@ -219,18 +221,18 @@ impl SamplerThread<'_> {
         track.start_ns.store(own_start, Relaxed);
         track.state.0.store(state::SAMPLING, Release);
         let end = self.wake(start_ns, writer);
-        self.trip(end.hit_ns, Pace::NANOSECONDS);
+        self.trip(end.hit_ns, TickPeriod::NANOSECONDS);
         track.covered.store(end.covered, Relaxed);
         track.seen.store(end.seen, Relaxed);
     }
 
     /// Spins from `start`, until a gap reaches `limit`; both are in ticks.
     #[inline(always)]
-    fn sample_gaps(self, writer: &mut RingWriter<'_>, pace: Pace, start: u64, limit: u64) {
+    fn sample_gaps(self, writer: &mut RingWriter<'_>, tick_period: TickPeriod, start: u64, limit: u64) {
         let track = self.track;
         track.state.0.store(state::SAMPLING, Release);
-        let end = self.spin(writer, pace, [start, self.lane.length_ns()], limit);
-        self.trip(end.hit, pace);
+        let end = self.spin(writer, tick_period, [start, self.lane.length_ns()], limit);
+        self.trip(end.hit, tick_period);
         track.covered.store(end.covered, Relaxed);
         track.seen.store(end.seen, Relaxed);
         track.iterations.store(end.iterations, Relaxed);
@@ -258,7 +260,7 @@ impl SamplerThread<'_> {
     }
 
     /// Handles a sample above the limit. Runs the requested action first, so that it can freeze a trace early.
-    fn trip(self, hit: Option<u64>, pace: Pace) {
+    fn trip(self, hit: Option<u64>, tick_period: TickPeriod) {
         let (Some(ticks), Some(limit)) = (hit, self.job.break_at) else {
             return;
         };
@@ -266,7 +268,7 @@ impl SamplerThread<'_> {
             trip.hit(&BreakSample {
                 kind: self.lane.kind,
                 cpu: self.lane.cpu,
-                value_ns: pace.to_ns(ticks),
+                value_ns: tick_period.to_ns(ticks),
                 limit_ns: limit.limit_ns,
                 at_monotonic_ns: clock::monotonic_ns(),
             });
@@ -278,10 +280,10 @@ impl SamplerThread<'_> {
 
     /// Runs the window's own loop once, so that its code, its data and the clock's pages are in memory. Calibrates the
     /// counter at the same time. The recorded samples are discarded.
-    fn rehearse(self) -> Pace {
+    fn rehearse(self) -> TickPeriod {
         let (lane, track) = (self.lane, self.track);
         let mut writer = RingWriter::new(track, self.slots);
-        let pace = match lane.kind {
+        let tick_period = match lane.kind {
             MeasurementKind::Latency | MeasurementKind::All => {
                 let terms = timer::LatenessReference {
                     clock: lane.clock,
@@ -293,7 +295,7 @@ impl SamplerThread<'_> {
                     Sleep::Until => timer::sample(grid, terms, track, &mut writer, self.stop()),
                     Sleep::For => timer::sample_relative(shape, terms, track, &mut writer, self.stop()),
                 };
-                Pace::NANOSECONDS
+                TickPeriod::NANOSECONDS
             }
             MeasurementKind::Noise => {
                 let source = self.job.source(lane);
@@ -301,27 +303,33 @@ impl SamplerThread<'_> {
                 while clock::raw_ns().saturating_sub(start.raw_ns) < CALIBRATION_NS {
                     std::hint::spin_loop();
                 }
-                let pace = match source {
-                    CounterSource::Monotonic => Pace::NANOSECONDS,
-                    _ => Pace::between(start, source.pair()).unwrap_or(Pace::NANOSECONDS),
+                let tick_period = match source {
+                    CounterSource::Monotonic => TickPeriod::NANOSECONDS,
+                    _ => TickPeriod::between(start, source.pair()).unwrap_or(TickPeriod::NANOSECONDS),
                 };
-                self.spin(&mut writer, pace, [source.read(), 2_000_000], u64::MAX);
-                pace
+                self.spin(&mut writer, tick_period, [source.read(), 2_000_000], u64::MAX);
+                tick_period
             }
         };
         track.head.0.store(0, Release);
         track.last_seen.0.store(0, Release);
-        pace
+        tick_period
     }
 
     /// Spins from a reading of the counter for a length in nanoseconds, or until a gap reaches the limit in ticks.
-    fn spin(self, writer: &mut RingWriter<'_>, pace: Pace, [start, length_ns]: [u64; 2], limit: u64) -> spin::SpinEnd {
+    fn spin(
+        self,
+        writer: &mut RingWriter<'_>,
+        tick_period: TickPeriod,
+        [start, length_ns]: [u64; 2],
+        limit: u64,
+    ) -> spin::SpinEnd {
         let (track, stop) = (self.track, self.stop());
-        let window = [start, pace.to_ticks(length_ns)];
+        let window = [start, tick_period.to_ticks(length_ns)];
         let limits = [
-            pace.to_ticks(self.lane.threshold_ns).max(1),
+            tick_period.to_ticks(self.lane.threshold_ns).max(1),
             limit,
-            pace.to_ticks(WAY_IN_NS),
+            tick_period.to_ticks(WAY_IN_NS),
         ];
         match self.job.source(self.lane) {
             CounterSource::Tsc => spin::sample::<Tsc>(track, writer, stop, window, limits),

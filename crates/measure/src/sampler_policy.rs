@@ -41,7 +41,7 @@ pub fn parse_policy(text: &str) -> Result<SamplerPolicy, String> {
         ("other", None) => return Ok(plain(Policy::Other)),
         ("batch", None) => return Ok(plain(Policy::Batch)),
         ("idle", None) => return Ok(plain(Policy::Idle)),
-        ("other" | "batch" | "idle", Some(_)) => return Err(format!("`{word}` has no priority")),
+        ("other" | "batch" | "idle", Some(_)) => return Err(format!("`{word}` takes no priority")),
         ("deadline", _) => {
             return parse_deadline(rest).map(|deadline| SamplerPolicy {
                 deadline,
@@ -52,7 +52,7 @@ pub fn parse_policy(text: &str) -> Result<SamplerPolicy, String> {
         ("rr", _) => Policy::Rr,
         _ => {
             return Err(format!(
-                "`{text}` is no policy of a sampler: use fifo:80, rr:50, other, batch, idle or deadline:200us/1ms"
+                "`{text}` is not a policy of a sampler: use fifo:80, rr:50, other, batch, idle or deadline:200us/1ms"
             ));
         }
     };
@@ -68,7 +68,7 @@ pub fn parse_policy(text: &str) -> Result<SamplerPolicy, String> {
 fn parse_deadline(text: Option<&str>) -> Result<Deadline, String> {
     let (runtime, period) = text
         .and_then(|text| text.split_once('/'))
-        .ok_or("`deadline` needs what it may use of each period, as in deadline:200us/1ms")?;
+        .ok_or("`deadline` needs its runtime and period, as in deadline:200us/1ms")?;
     let deadline = Deadline {
         runtime_ns: nanoseconds(parse_duration(runtime)?),
         period_ns: nanoseconds(parse_duration(period)?),

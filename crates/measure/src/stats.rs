@@ -1,6 +1,6 @@
 //! Computes the statistics of a stream of values: a histogram, exact extremes, exact mean and variance.
 
-use crate::counter::Pace;
+use crate::counter::TickPeriod;
 use crate::result::Distribution;
 use hdrhistogram::Histogram;
 
@@ -94,44 +94,44 @@ impl TickStatistics {
     }
 
     /// Mean in nanoseconds.
-    pub(crate) fn mean_ns(&self, pace: Pace) -> Option<f64> {
-        (self.count > 0).then(|| self.mean * pace.factor())
+    pub(crate) fn mean_ns(&self, tick_period: TickPeriod) -> Option<f64> {
+        (self.count > 0).then(|| self.mean * tick_period.factor())
     }
 
     /// Standard deviation in nanoseconds.
-    pub(crate) fn stddev_ns(&self, pace: Pace) -> Option<f64> {
-        (self.count > 0).then(|| (self.squares / self.count as f64).sqrt() * pace.factor())
+    pub(crate) fn stddev_ns(&self, tick_period: TickPeriod) -> Option<f64> {
+        (self.count > 0).then(|| (self.squares / self.count as f64).sqrt() * tick_period.factor())
     }
 
     /// The value that `share` of the values do not exceed, in nanoseconds; at most the exact maximum.
-    pub(crate) fn quantile_ns(&self, share: f64, pace: Pace) -> Option<u64> {
+    pub(crate) fn quantile_ns(&self, share: f64, tick_period: TickPeriod) -> Option<u64> {
         let ticks = self.histogram.value_at_quantile(share).clamp(self.min()?, self.max()?);
-        Some(pace.to_ns(ticks))
+        Some(tick_period.to_ns(ticks))
     }
 
     /// As [`TickStatistics::quantile_ns`], if at least one value lies beyond it: otherwise it would equal the maximum.
-    fn tail_ns(&self, share: f64, pace: Pace) -> Option<u64> {
+    fn tail_ns(&self, share: f64, tick_period: TickPeriod) -> Option<u64> {
         // 1e-9: 100,000 values are enough for 99.999 %, despite rounding of the product.
         let beyond = self.count as f64 * (1.0 - share) + 1e-9;
-        self.quantile_ns(share, pace).filter(|_| beyond >= 1.0)
+        self.quantile_ns(share, tick_period).filter(|_| beyond >= 1.0)
     }
 
     /// The lowest of the fullest buckets, in nanoseconds: its lower bound, but at least the exact minimum.
-    pub(crate) fn mode_ns(&self, pace: Pace) -> Option<u64> {
+    pub(crate) fn mode_ns(&self, tick_period: TickPeriod) -> Option<u64> {
         let fullest = self
             .histogram
             .iter_recorded()
             .map(|bucket| (bucket.count_at_value(), bucket.value_iterated_to()))
             .reduce(|best, next| if next.0 > best.0 { next } else { best })?;
         let low = self.histogram.lowest_equivalent(fullest.1);
-        Some(pace.to_ns(low.clamp(self.min()?, self.max()?)))
+        Some(tick_period.to_ns(low.clamp(self.min()?, self.max()?)))
     }
 
     /// Lower bounds in nanoseconds and counts, without empty buckets.
-    pub(crate) fn buckets(&self, pace: Pace) -> Vec<(u64, u64)> {
+    pub(crate) fn buckets(&self, tick_period: TickPeriod) -> Vec<(u64, u64)> {
         let mut buckets: Vec<(u64, u64)> = Vec::new();
         for bucket in self.histogram.iter_recorded() {
-            let low = pace.to_ns(self.histogram.lowest_equivalent(bucket.value_iterated_to()));
+            let low = tick_period.to_ns(self.histogram.lowest_equivalent(bucket.value_iterated_to()));
             let count = bucket.count_at_value();
             match buckets.last_mut() {
                 // Ticks can be finer than nanoseconds.
@@ -143,21 +143,21 @@ impl TickStatistics {
     }
 
     /// All statistics, for a result.
-    pub(crate) fn distribution(&self, pace: Pace) -> Distribution {
+    pub(crate) fn distribution(&self, tick_period: TickPeriod) -> Distribution {
         Distribution {
             count: self.count,
-            min_ns: self.min().map(|ticks| pace.to_ns(ticks)),
-            mean_ns: self.mean_ns(pace),
-            stddev_ns: self.stddev_ns(pace),
-            mode_ns: self.mode_ns(pace),
-            p50_ns: self.quantile_ns(0.5, pace),
-            p90_ns: self.quantile_ns(0.9, pace),
-            p99_ns: self.quantile_ns(0.99, pace),
-            p999_ns: self.quantile_ns(0.999, pace),
-            p9999_ns: self.tail_ns(0.9999, pace),
-            p99999_ns: self.tail_ns(0.99999, pace),
-            max_ns: self.max().map(|ticks| pace.to_ns(ticks)),
-            histogram: self.buckets(pace),
+            min_ns: self.min().map(|ticks| tick_period.to_ns(ticks)),
+            mean_ns: self.mean_ns(tick_period),
+            stddev_ns: self.stddev_ns(tick_period),
+            mode_ns: self.mode_ns(tick_period),
+            p50_ns: self.quantile_ns(0.5, tick_period),
+            p90_ns: self.quantile_ns(0.9, tick_period),
+            p99_ns: self.quantile_ns(0.99, tick_period),
+            p999_ns: self.quantile_ns(0.999, tick_period),
+            p9999_ns: self.tail_ns(0.9999, tick_period),
+            p99999_ns: self.tail_ns(0.99999, tick_period),
+            max_ns: self.max().map(|ticks| tick_period.to_ns(ticks)),
+            histogram: self.buckets(tick_period),
         }
     }
 }
@@ -174,7 +174,7 @@ mod tests {
 
     #[test]
     fn statistics_of_no_values_are_unknown() {
-        let empty = of(&[]).distribution(Pace::NANOSECONDS);
+        let empty = of(&[]).distribution(TickPeriod::NANOSECONDS);
         assert_eq!(
             empty,
             Distribution {
@@ -189,8 +189,8 @@ mod tests {
         let mut values: Vec<u64> = (0..100_000).map(|n: u64| n * n % 99_991 + 3).collect();
         let tally = of(&values);
         values.sort_unstable();
-        let pace = Pace::NANOSECONDS;
-        let result = tally.distribution(pace);
+        let tick_period = TickPeriod::NANOSECONDS;
+        let result = tally.distribution(tick_period);
         for (ours, place) in [
             (result.p50_ns, 49_999),
             (result.p90_ns, 89_999),
@@ -220,15 +220,15 @@ mod tests {
 
     #[test]
     fn a_percentile_beyond_all_values_is_unknown() {
-        let few = of(&(0..9_999).collect::<Vec<_>>()).distribution(Pace::NANOSECONDS);
+        let few = of(&(0..9_999).collect::<Vec<_>>()).distribution(TickPeriod::NANOSECONDS);
         assert_eq!((few.p9999_ns, few.p99999_ns), (None, None));
-        let enough = of(&(0..10_000).collect::<Vec<_>>()).distribution(Pace::NANOSECONDS);
+        let enough = of(&(0..10_000).collect::<Vec<_>>()).distribution(TickPeriod::NANOSECONDS);
         assert!(enough.p9999_ns.is_some() && enough.p99999_ns.is_none());
     }
 
     #[test]
     fn the_mode_is_the_most_frequent_value() {
-        let mode = |values: &[u64]| of(values).mode_ns(Pace::NANOSECONDS);
+        let mode = |values: &[u64]| of(values).mode_ns(TickPeriod::NANOSECONDS);
         assert_eq!(mode(&[7, 3, 9, 3, 9, 9, 500]), Some(9));
         assert_eq!(mode(&[3, 9, 9, 3]), Some(3), "the lowest of equals");
         assert!(mode(&[u64::MAX]).is_some());
@@ -250,8 +250,8 @@ mod tests {
             let mut values = of(&[12, 77]);
             (0..count).for_each(|place| values.add(first - place * step));
             let (mut ours, mut theirs) = (
-                series.distribution(Pace::NANOSECONDS),
-                values.distribution(Pace::NANOSECONDS),
+                series.distribution(TickPeriod::NANOSECONDS),
+                values.distribution(TickPeriod::NANOSECONDS),
             );
             for (ours, theirs) in [
                 (ours.mean_ns.take(), theirs.mean_ns.take()),

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 /// The activity between two samples.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Activity {
     /// Time between the two samples in nanoseconds; 0 if unknown.
     pub duration_ns: u64,
@@ -16,10 +17,11 @@ pub struct Activity {
 
 /// The activity on one CPU.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CpuActivity {
     /// The CPU.
     pub cpu: CpuId,
-    /// Interrupts of the CPU's own timer ([`Class::Tick`]); `None` if no row counts them.
+    /// Interrupts of the CPU's own timer (class `tick`); `None` if no row counts them.
     pub ticks: Option<u64>,
     /// Interrupts, most frequent first, including ticks; zero counts are omitted.
     pub interrupts: Vec<CounterIncrease>,
@@ -29,19 +31,20 @@ pub struct CpuActivity {
     pub context_switches: Option<u64>,
     /// Steal time in nanoseconds, with the resolution of `USER_HZ` (normally 10 ms).
     pub steal_ns: Option<u64>,
-    /// Counters that are read for selected CPUs only; `None` if they were not read ([`crate::close_up`]).
+    /// Counters that are read for selected CPUs only; `None` if they were not read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub close: Option<CloseActivity>,
 }
 
 /// One counter that increased.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CounterIncrease {
     /// Name of the row: `LOC`, `36`, `IPI0`, `TIMER`.
     pub name: String,
     /// The kernel's description beside the counts (`Local timer interrupts`, `PCI-MSIX-... virtio1-req.0`).
     pub what: String,
-    /// Class of interruption, a row of [`crate::CLASSES`].
+    /// Class of interruption.
     pub class: Class,
     /// Number of interruptions.
     pub count: u64,

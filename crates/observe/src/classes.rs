@@ -2,8 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Class of an interruption, described in [`CLASSES`].
+/// Class of an interruption; `quietcore explain` describes each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Class {
     /// The CPU's own timer.
@@ -106,13 +107,13 @@ pub const CLASSES: &[ClassRow] = &[
         "timer tick",
         "The CPU's own timer fired: the scheduler's tick, or a timer that a program set on this CPU.",
         "The CPU is not in nohz_full, has more than one runnable task, or a timer, RCU or perf needs its tick.",
-        "boot with nohz_full=CPUS, keep one task per CPU, and pin no timers there",
+        "boot with nohz_full=CPUS, keep one task per CPU, and set no timers there",
     ),
     row(
         Class::Reschedule,
         "rescheduling IPI",
-        "Another CPU asked this one to look at its run queue again.",
-        "A task here was woken or given work from another CPU.",
+        "Another CPU requested that this one check its run queue.",
+        "A task here was woken, or this CPU was given work by another CPU.",
         "fewer wake-ups across CPUs: move the tasks that wake this one, or let it poll",
     ),
     row(
@@ -120,55 +121,55 @@ pub const CLASSES: &[ClassRow] = &[
         "function-call IPI",
         "Another CPU made this one run a function of the kernel.",
         "membarrier, text patching (tracing, static keys), cpufreq and MSR reads, remote wake-ups, RCU barriers.",
-        "keep monitoring and tracing away; find the sender (trace event ipi_send_cpu) and move it to a quiet time",
+        "run monitoring and tracing elsewhere; find the sender (trace event ipi_send_cpu) and move it to another time",
     ),
     row(
         Class::TlbShootdown,
         "TLB shootdown",
         "Another CPU unmapped or protected memory that this CPU may still hold translations for.",
-        "A thread of the same process on another CPU calls munmap, mprotect or madvise, or pages migrate.",
+        "A thread of the same process on another CPU calls munmap, mprotect or madvise, or the kernel migrates pages.",
         "no mapping changes in a process that has threads on isolated CPUs; numa_balancing 0, no THP compaction",
     ),
     row(
         Class::IrqWork,
         "IRQ work",
-        "Work that the kernel put off until interrupts were allowed.",
+        "Work that the kernel deferred until interrupts were enabled.",
         "printk, perf, BPF, or the kernel restarting the tick of a nohz_full CPU.",
         "stop perf and BPF users on this CPU; a quiet console",
     ),
     row(
         Class::Nmi,
         "non-maskable interrupt",
-        "An interrupt that cannot be held off.",
+        "An interrupt that cannot be masked.",
         "The hard-lockup watchdog, perf, crash and backtrace requests.",
-        "take the CPU out of kernel.watchdog_cpumask, or nmi_watchdog=0",
+        "exclude the CPU from kernel.watchdog_cpumask, or set nmi_watchdog=0",
     ),
     row(
         Class::Performance,
         "performance-counter interrupt",
         "A performance counter overflowed.",
         "perf, or the hard-lockup watchdog.",
-        "end perf sessions; take the CPU out of kernel.watchdog_cpumask",
+        "end perf sessions; exclude the CPU from kernel.watchdog_cpumask",
     ),
     row(
         Class::MachineCheck,
         "machine check",
-        "The hardware reported, or the kernel polled for, corrected errors.",
+        "The hardware reported corrected errors, or the kernel polled for them.",
         "The poll every 300 s; memory errors.",
-        "replace failing memory; the poll stops with check_interval 0, which hides errors",
+        "replace failing memory; check_interval 0 stops the poll and hides errors",
     ),
     row(
         Class::Thermal,
         "thermal event",
         "The processor crossed a temperature or power limit.",
         "Overheating, or a power limit.",
-        "better cooling, or a lower frequency limit",
+        "improve the cooling, or lower the frequency limit",
     ),
     row(
         Class::TimerBroadcast,
         "timer broadcast",
-        "Another CPU's timer woke this one because its own stops in deep idle.",
-        "Deep idle states on machines whose per-CPU timer stops there.",
+        "Another CPU's timer woke this one, because this CPU's own timer stops in deep idle.",
+        "Deep idle states on machines where the per-CPU timer stops.",
         "no deep idle states on this CPU",
     ),
     row(
@@ -181,7 +182,7 @@ pub const CLASSES: &[ClassRow] = &[
     row(
         Class::Device,
         "device interrupt",
-        "A device wanted service on this CPU.",
+        "A device requested service on this CPU.",
         "Its affinity includes this CPU, or the kernel manages it and refuses a change.",
         "write /proc/irq/N/smp_affinity_list; for managed ones boot with isolcpus=managed_irq,CPUS (kernel 5.6 and later)",
     ),
@@ -190,13 +191,13 @@ pub const CLASSES: &[ClassRow] = &[
         "hypervisor callback",
         "The hypervisor sent its guest a message.",
         "Paravirtual events: asynchronous page faults, messages, timers.",
-        "give the guest memory that is not swapped and a physical CPU of its own",
+        "give the guest memory that is not swapped, and its own physical CPU",
     ),
     row(
         Class::Guest,
         "guest notification",
         "An interrupt for a virtual machine that runs on this CPU.",
-        "A virtual CPU was placed here.",
+        "A virtual CPU ran here.",
         "keep virtual machines away from this CPU",
     ),
     row(
@@ -204,7 +205,7 @@ pub const CLASSES: &[ClassRow] = &[
         "timer softirq",
         "Timers of the kernel ran.",
         "Timers that were set on this CPU: the tick, drivers, the network.",
-        "nohz_full=CPUS; take the CPU down and up before the work begins, so that its timers move",
+        "nohz_full=CPUS; take the CPU offline and online before the work starts, so that its timers move",
     ),
     row(
         Class::SoftHrtimer,
@@ -253,28 +254,28 @@ pub const CLASSES: &[ClassRow] = &[
         "preemption",
         "Another program's thread ran on this CPU.",
         "It may run here: its affinity and its cpuset include this CPU, and its priority was at least as high.",
-        "isolate the CPU (cpuset partition or isolcpus), move the thread, or raise the priority of yours",
+        "isolate the CPU (cpuset partition or isolcpus), move the thread, or raise the priority of your own",
     ),
     row(
         Class::KernelThread,
         "kernel thread",
-        "A thread of the kernel ran on this CPU.",
-        "Work that belongs to this CPU (ksoftirqd, migration, rcuc), or one that may run anywhere.",
-        "move those that may be moved; rcu_nocbs=CPUS; find out who gives work to the bound ones",
+        "A kernel thread ran on this CPU.",
+        "A thread that belongs to this CPU (ksoftirqd, migration, rcuc), or one that may run anywhere.",
+        "move the movable ones; rcu_nocbs=CPUS; for the bound ones, find what queues their work",
     ),
     row(
         Class::Work,
         "workqueue work",
         "A kworker ran a queued function.",
         "A driver or file system queued it on this CPU, or the unbound workers may run here.",
-        "write the housekeeping CPUs to /sys/devices/virtual/workqueue/cpumask; move who queues it",
+        "write the housekeeping CPUs to /sys/devices/virtual/workqueue/cpumask; move the thread that queues it",
     ),
     row(
         Class::Steal,
         "steal",
         "The hypervisor ran something else on the physical CPU.",
-        "The host has more virtual CPUs than physical ones, or works for its guests on the same ones.",
-        "on the host: pin the virtual CPU to a physical CPU of its own, and isolate that one",
+        "The host has more virtual CPUs than physical ones, or does its own work for guests on the same CPUs.",
+        "on the host: pin the virtual CPU to its own physical CPU, and isolate that CPU",
     ),
     row(
         Class::Firmware,
@@ -286,16 +287,16 @@ pub const CLASSES: &[ClassRow] = &[
     row(
         Class::PageFault,
         "page fault",
-        "The program touched memory that was not there yet.",
-        "Memory that was not locked, or touched for the first time.",
-        "mlockall(MCL_CURRENT | MCL_FUTURE) and touch all memory before the work begins",
+        "The program accessed memory that was not mapped yet.",
+        "Memory that was not locked, or accessed for the first time.",
+        "mlockall(MCL_CURRENT | MCL_FUTURE) and touch all memory before the work starts",
     ),
     row(
         Class::SystemCall,
         "system call",
-        "The program asked the kernel for something.",
+        "The program called the kernel.",
         "Its own code, or a library that it uses.",
-        "none of our knobs: the program itself has to do without",
+        "no knob: the program itself must avoid the call",
     ),
     row(
         Class::Spurious,
@@ -310,7 +311,7 @@ pub const CLASSES: &[ClassRow] = &[
 const OTHER: ClassRow = row(
     Class::Other,
     "other",
-    "An interruption that this table does not know.",
+    "An interruption that this table does not contain.",
     "Unknown.",
     "",
 );

@@ -44,6 +44,7 @@ struct ThreadCounts {
 
 /// The activity on one CPU between two such samples.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CloseActivity {
     /// How often a task got the CPU (`/proc/schedstat`). The kernel counts this even if `kernel.sched_schedstats` is 0.
     pub timeslices: Option<u64>,
@@ -59,6 +60,7 @@ pub struct CloseActivity {
 
 /// An idle state that was entered.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct IdleStateEntries {
     /// Its name: `POLL`, `C1`, `C6`.
     pub name: String,
@@ -70,6 +72,7 @@ pub struct IdleStateEntries {
 
 /// A thread whose last CPU is this one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ThreadActivity {
     /// Its TID.
     pub tid: u32,

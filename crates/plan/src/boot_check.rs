@@ -49,6 +49,7 @@ fn family(name: &str) -> Option<&'static ParameterFamily> {
 
 /// The answer to one question, as far as it is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Truth {
     /// Observed to be true.
@@ -63,6 +64,7 @@ pub enum Truth {
 
 /// The answer to one question, with its evidence.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CheckAnswer {
     /// The answer.
     pub truth: Truth,
@@ -98,6 +100,7 @@ impl CheckAnswer {
 
 /// The result for one parameter, or for all of them, from best to worst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum ParameterOutcome {
     /// It works, as far as this can be observed.
@@ -114,6 +117,7 @@ pub enum ParameterOutcome {
 
 /// One parameter of the boot line and its result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ParameterCheck {
     /// As it is written.
     pub word: String,
@@ -218,7 +222,7 @@ fn check(
         Truth::Yes => {
             let understood = acceptance::acceptance(&case);
             let works = match understood.truth {
-                Truth::No => CheckAnswer::no("the kernel did not take it"),
+                Truth::No => CheckAnswer::no("the kernel did not accept it"),
                 _ => case.works(),
             };
             (understood, works)
@@ -228,7 +232,7 @@ fn check(
             CheckAnswer::no("the kernel never saw it"),
         ),
         Truth::Unknown | Truth::Unseen => {
-            let why = "whether it reached the kernel is not known";
+            let why = "it is unknown whether it reached the kernel";
             (CheckAnswer::unknown(why), CheckAnswer::unknown(why))
         }
     };

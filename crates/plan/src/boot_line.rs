@@ -38,7 +38,7 @@ pub fn boot_line(request: &BootPurpose, facts: &KernelFacts) -> BootLine {
     let boot_only: CpuSet = [boot].into_iter().collect();
     let cpus = request.isolated.minus(&boot_only);
     if cpus != *request.isolated {
-        let message = "the boot CPU keeps time for the others, so the kernel does not let its tick stop";
+        let message = "the boot CPU keeps time for the other CPUs, so the kernel does not stop its tick";
         findings.push(
             Finding::warning(FindingId::BOOT_LINE_BOOT_CPU, format!("cpu{boot}"), message).fix("isolate other CPUs"),
         );
@@ -59,14 +59,13 @@ pub fn boot_line(request: &BootPurpose, facts: &KernelFacts) -> BootLine {
 }
 
 fn ignored(parameter: &str, option: &str) -> Finding {
-    let message = format!("this kernel has no {option}, so it would ignore {parameter}=; it is left out");
+    let message = format!("this kernel has no {option} and would ignore {parameter}=; it is left out");
     Finding::warning(FindingId::BOOT_LINE_IGNORED, parameter, message).fix(format!("use a kernel with {option}=y"))
 }
 
 fn uncertain_finding(parameter: &str, option: &str) -> Finding {
     let message = format!("whether this kernel has {option} is unknown; without it {parameter}= is ignored");
-    Finding::info(FindingId::BOOT_LINE_UNSURE, parameter, message)
-        .fix("look for it in /boot/config-RELEASE or /proc/config.gz")
+    Finding::info(FindingId::BOOT_LINE_UNSURE, parameter, message).fix("check /boot/config-RELEASE or /proc/config.gz")
 }
 
 fn isolcpus(cpus: &CpuSet, facts: &KernelFacts, findings: &mut Vec<Finding>) -> Option<String> {
@@ -83,10 +82,10 @@ fn isolcpus(cpus: &CpuSet, facts: &KernelFacts, findings: &mut Vec<Finding>) -> 
     if managed {
         return Some(format!("isolcpus=managed_irq,domain,{cpus}"));
     }
-    let message = "isolcpus=managed_irq came with 5.6: interrupts whose mask the kernel manages stay where they are";
+    let message = "isolcpus=managed_irq needs kernel 5.6: interrupts whose mask the kernel manages stay where they are";
     findings.push(
         Finding::info(FindingId::BOOT_LINE_NO_MANAGED_IRQ, "isolcpus", message)
-            .fix("let nothing on the isolated CPUs use those devices"),
+            .fix("do not use those devices from the isolated CPUs"),
     );
     Some(format!("isolcpus={cpus}"))
 }
@@ -151,8 +150,8 @@ pub(crate) fn suggest(scene: &PlanContext) -> BootLine {
         suggested.findings.retain(|finding| finding.level > Level::Info);
         return suggested;
     }
-    let message = "scheduler domains and interrupt affinities need no reboot, they are among the changes above; managed \
-                   interrupts, the tick and RCU callbacks do";
+    let message = "managed interrupts, the tick and RCU callbacks need a reboot; scheduler domains and interrupt \
+         affinities do not, and are among the changes above";
     suggested
         .findings
         .push(Finding::info(FindingId::BOOT_LINE_AT_RUN_TIME, "boot line", message));
@@ -224,7 +223,7 @@ fn conflicts(scene: &PlanContext, line: &str, facts: &KernelFacts) -> Vec<Findin
         .map(|finding| Finding {
             id: FindingId::BOOT_LINE_CONFLICT,
             level: Level::Warning,
-            message: format!("the present boot line prevents it: {}", finding.message),
+            message: format!("the present boot line prevents this: {}", finding.message),
             ..finding
         })
         .collect()

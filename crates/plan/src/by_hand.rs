@@ -31,7 +31,7 @@ pub fn make_set(path: &str) -> Change {
     change(
         path,
         "a new cgroup",
-        "send its tasks home, then remove it",
+        "move its tasks back, then remove it",
         Action::MakeSet { path: path.to_owned() },
     )
 }
@@ -42,7 +42,7 @@ pub fn remove_set(path: &str) -> Change {
     change(
         path,
         "no such cgroup",
-        "make it again with the files it had",
+        "create it again with the files it had",
         Action::RemoveSet { path: path.to_owned() },
     )
 }
@@ -74,7 +74,7 @@ pub fn move_tasks(tids: Vec<u32>, to: &str, cpus: &CpuSet) -> Change {
         cpus: cpus.clone(),
         who: TaskSelector::These(tids),
     };
-    let back = "every task goes back to where it was, with the mask it had";
+    let back = "every task returns to its former cpuset and mask";
     change(&format!("{to}/tasks"), &after, back, action)
 }
 

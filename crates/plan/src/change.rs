@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// One planned change. Moving tasks is one change per rule, with the tasks known now as a preview.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Change {
     /// Stable identifier, unique within a plan: `irq_affinity/47`.
     pub id: String,
@@ -49,7 +50,7 @@ impl Change {
     ) -> Change {
         let back = match undo {
             UndoMethod::Restore => "write the former value",
-            UndoMethod::WithSet => "goes with the cgroup",
+            UndoMethod::WithSet => "removed with the cgroup",
         };
         let action = Action::Write {
             path: path.to_owned(),
@@ -99,6 +100,7 @@ impl Change {
 
 /// When a change takes effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum ChangeKind {
     /// At once, until reboot.
@@ -109,6 +111,7 @@ pub enum ChangeKind {
 
 /// What `apply` does for a change, and so what the journal records.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "do", rename_all = "snake_case")]
 pub enum Action {
     /// Write a value to a file, unless the file already holds it.
@@ -199,6 +202,7 @@ pub enum Action {
 
 /// Which tasks of a set move.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TaskSelector {
     /// All that the kernel allows to move.
@@ -212,6 +216,7 @@ pub enum TaskSelector {
 
 /// How the value read back is compared with the value written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ReadbackComparison {
     /// As CPU (or node) lists: `0-1` equals `0,1`.
@@ -228,6 +233,7 @@ pub enum ReadbackComparison {
 
 /// What it means when the kernel refuses a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RefusalPolicy {
     /// The intent cannot be met: undo everything.
@@ -238,6 +244,7 @@ pub enum RefusalPolicy {
 
 /// How a write is undone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum UndoMethod {
     /// Write the previous value.

@@ -3,7 +3,7 @@
 //! [`limits`] defines which CPUs may never be taken and [`rules`] which of the rest are better. [`search`] finds the
 //! best choice exactly. [`runners_up`] lists the alternatives and why they lost.
 
-mod ground;
+mod context;
 mod limits;
 mod near;
 mod places;
@@ -19,7 +19,7 @@ pub(crate) use unwise::findings;
 
 use crate::words::cpus_or_none;
 use crate::{FindingId, FindingRow, PlanRefusal};
-use ground::ChoiceContext;
+use context::ChoiceContext;
 use limits::{CandidateLimits, LiftableLimit};
 use machine::{CoreKind, CpuSet, Machine};
 use rules::{COST, ChoiceCost, RULES};
@@ -55,6 +55,7 @@ pub enum PlacementShape {
 
 /// A choice with its reasons.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Choice {
     /// The chosen CPUs.
     pub cpus: CpuSet,
@@ -66,6 +67,7 @@ pub struct Choice {
 
 /// One rule that took part in a choice.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Reason {
     /// Stable identifier of the rule.
     pub rule: String,
@@ -100,11 +102,11 @@ pub fn choose(machine: &Machine, request: &CpuRequest) -> Result<Choice, PlanRef
         }
         None => return Err(refuse::not_so_many(machine, request)),
     };
-    let ground = ChoiceContext::new(machine, request, &best.limits);
+    let context = ChoiceContext::new(machine, request, &best.limits);
     let mut reasons = best.limits.reasons.clone();
-    reasons.extend(reasons_of(&ground, &best.cpus, &best.cost));
+    reasons.extend(reasons_of(&context, &best.cpus, &best.cost));
     Ok(Choice {
-        runners_up: runners_up::of(machine, request, &ground, &best),
+        runners_up: runners_up::of(machine, request, &context, &best),
         cpus: best.cpus,
         reasons,
     })
@@ -120,11 +122,15 @@ pub fn choose_one_core(machine: &Machine) -> Result<CpuSet, PlanRefusal> {
 
 /// The rules that a choice can break, with their reasons.
 pub(crate) fn rule_findings() -> impl Iterator<Item = FindingRow> {
-    let broken = |rule: &&&rules::ChoiceRule| rule.breach.is_some();
-    RULES.iter().filter(broken).map(|rule| FindingRow {
-        id: FindingId::of_rule(rule.id),
-        about: "chosen CPUs",
-        what: rule.because,
+    RULES.iter().filter_map(|rule| {
+        let breach = rule.breach.as_ref()?;
+        Some(FindingRow {
+            id: FindingId::of_rule(rule.id),
+            about: "chosen CPUs",
+            what: rule.because,
+            level: breach.level,
+            fix: breach.advice,
+        })
     })
 }
 
@@ -144,11 +150,11 @@ fn best_of_kinds(
     let mut best: Option<BestSet> = None;
     for kind in kinds(machine, request)? {
         let limits = CandidateLimits::of(machine, request, kind, lifted)?;
-        let ground = ChoiceContext::new(machine, request, &limits);
-        let Some(cpus) = best_set(&ground, &limits.available) else {
+        let context = ChoiceContext::new(machine, request, &limits);
+        let Some(cpus) = best_set(&context, &limits.available) else {
             continue;
         };
-        let cost = rules::weigh(&ground, &cpus);
+        let cost = rules::weigh(&context, &cpus);
         if best.as_ref().is_none_or(|known| cost < known.cost) {
             best = Some(BestSet { cpus, cost, limits });
         }
@@ -157,14 +163,14 @@ fn best_of_kinds(
 }
 
 /// The best set with the requested number of CPUs, or with the few more that whole cores need.
-fn best_set(ground: &ChoiceContext, available: &CpuSet) -> Option<CpuSet> {
-    let cores = ground.places.iter().filter(|place| place.is_core());
+fn best_set(context: &ChoiceContext, available: &CpuSet) -> Option<CpuSet> {
+    let cores = context.places.iter().filter(|place| place.is_core());
     let threads = cores.map(|core| core.len).max().unwrap_or(1);
-    if ground.count > available.len() {
+    if context.count > available.len() {
         return None;
     }
-    let most = ground.count + threads - 1;
-    Search::new(ground, available, most).best(ground.count, most)
+    let most = context.count + threads - 1;
+    Search::new(context, available, most).best(context.count, most)
 }
 
 /// The kinds of core to try.
@@ -187,29 +193,29 @@ pub(crate) fn kind_word(kind: CoreKind) -> &'static str {
 }
 
 /// What each rule achieved, or could not achieve.
-fn reasons_of(ground: &ChoiceContext, set: &CpuSet, cost: &ChoiceCost) -> Vec<Reason> {
+fn reasons_of(context: &ChoiceContext, set: &CpuSet, cost: &ChoiceCost) -> Vec<Reason> {
     const MAX_LISTED: usize = 2;
     let mut reasons = Vec::with_capacity(COST);
     for (rule, &cost) in RULES.iter().zip(cost) {
         let message = match &rule.breach {
             Some(breach) if cost > 0 => {
-                let shares = rules::broken(ground, rule, set);
+                let shares = rules::broken(context, rule, set);
                 let mut messages: Vec<String> = shares.iter().take(MAX_LISTED).map(breach.message).collect();
                 if shares.len() > MAX_LISTED {
                     messages.push(format!("and {} more", shares.len() - MAX_LISTED));
                 }
-                Some(format!("could not be avoided: {}", messages.join("; ")))
+                Some(format!("unavoidable: {}", messages.join("; ")))
             }
             _ if rule.id == "no-more-than-asked" && cost > 0 => {
-                Some(format!("{} CPUs instead of {}", set.len(), ground.count))
+                Some(format!("{} CPUs instead of {}", set.len(), context.count))
             }
             _ if rule.id == "isolated-at-boot" && cost > 0 => Some(format!(
                 "CPU {} was isolated at boot, CPU {} was not",
-                cpus_or_none(&set.and(&ground.boot_isolated)),
-                set.minus(&ground.boot_isolated)
+                cpus_or_none(&set.and(&context.boot_isolated)),
+                set.minus(&context.boot_isolated)
             )),
             _ if rule.id == "performance-cores" && cost > 0 => None,
-            _ => (rule.achievement)(ground, set),
+            _ => (rule.achievement)(context, set),
         };
         reasons.extend(message.map(|message| Reason {
             rule: rule.id.to_owned(),

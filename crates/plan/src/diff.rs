@@ -26,6 +26,7 @@ pub struct MachineReading {
 
 /// The differences between two readings.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Diff {
     /// The CPUs that matter most: given by the user, or isolated in either reading.
     pub isolated: CpuSet,
@@ -37,6 +38,7 @@ pub struct Diff {
 
 /// One difference between the two machines.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MachineDifference {
     /// Stable identifier of its kind: `irq-affinity`.
     pub id: FindingId,

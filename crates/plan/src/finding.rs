@@ -1,10 +1,15 @@
 //! Defines a finding: what the user should know, in one sentence, with evidence and a fix.
 
-use crate::FindingId;
+mod ids;
+
+pub(crate) use ids::finding_rows;
+pub use ids::{FindingId, FindingRow};
+
 use serde::{Deserialize, Serialize};
 
 /// How much a finding matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
     /// Good to know.
@@ -17,6 +22,7 @@ pub enum Level {
 
 /// One finding.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Finding {
     /// Stable identifier that scripts may match.
     pub id: FindingId,

@@ -5,6 +5,7 @@ use serde::Serialize;
 
 /// One knob of a plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PlannedKnob {
     /// Its name.
     pub name: &'static str,
@@ -18,6 +19,7 @@ pub struct PlannedKnob {
 
 /// The result of a knob.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum KnobState {
     /// Something has to change.
@@ -56,7 +58,7 @@ pub(crate) fn plan_knobs(scene: &PlanContext, plan: &mut Plan) {
 /// A user who explicitly requested a knob must learn that it does not exist.
 fn absent(knob: &Knob) -> Finding {
     let files = knob.files.join(", ");
-    let message = format!("it was explicitly requested, and this machine shows no {files}");
+    let message = format!("it was explicitly requested, but this machine has no {files}");
     let since = match knob.since {
         "" => String::new(),
         since => format!("since {since}; "),

@@ -43,7 +43,7 @@ pub use irq_affinity::advice as irq_advice;
 pub(crate) use irq_affinity::refuse_unmatched;
 pub use irqbalance::advice as irqbalance_advice;
 
-use crate::words::nearest;
+use crate::words::did_you_mean;
 use crate::{Intent, KnobRefusal};
 
 /// Every knob, in the order in which it is applied.
@@ -120,11 +120,12 @@ pub fn takes(intent: &Intent, knob: &str) -> bool {
 /// As [`knob`], for a name entered by the user.
 ///
 /// # Errors
-/// [`KnobRefusal::Unknown`] with similar names.
+/// [`KnobRefusal::Unknown`], with similar names if there are any.
 pub(crate) fn find(name: &str) -> Result<&'static Knob, KnobRefusal> {
-    knob(name).ok_or_else(|| KnobRefusal::Unknown {
+    // The summary of a plan writes `rq affinity`.
+    knob(&name.replace(' ', "_")).ok_or_else(|| KnobRefusal::Unknown {
         name: name.chars().take(40).collect(),
-        near: nearest(name, KNOBS.iter().map(|knob| knob.name), 2),
+        meant: did_you_mean(name, KNOBS.iter().map(|knob| knob.name)),
     })
 }
 
@@ -166,9 +167,10 @@ mod tests {
     fn knobs_are_found_by_name_or_alias_and_typos_get_suggestions() {
         assert_eq!(find("rq_affinity").unwrap().name, "rq_affinity");
         assert_eq!(find("writeback_cpumask").unwrap().name, "wq_sysfs_cpumask");
-        let Err(KnobRefusal::Unknown { near, .. }) = find("stat_intervall") else {
+        assert_eq!(find("rq affinity").map(|knob| knob.name), Ok("rq_affinity"));
+        let Err(KnobRefusal::Unknown { meant, .. }) = find("stat_intervall") else {
             panic!()
         };
-        assert_eq!(near[0], "stat_interval");
+        assert!(meant.unwrap().starts_with("did you mean stat_interval"));
     }
 }

@@ -11,7 +11,6 @@ mod choose;
 pub mod declared;
 pub mod diff;
 mod finding;
-mod finding_ids;
 mod intent;
 pub mod joint;
 mod knob_usage;
@@ -29,8 +28,7 @@ pub mod words;
 pub use boot_line::{BootLine, BootPurpose, boot_line};
 pub use change::{Action, Change, ChangeKind, ReadbackComparison, RefusalPolicy, TaskSelector, UndoMethod};
 pub use choose::{Choice, CpuRequest, NearbyCpus, PlacementShape, Reason, RunnerUp, choose, choose_one_core};
-pub use finding::{Finding, Level};
-pub use finding_ids::{FindingId, FindingRow};
+pub use finding::{Finding, FindingId, FindingRow, Level};
 pub use intent::{Intent, IntentKind, PartitionName, Profile, housekeeping_set_path, partition_path};
 pub use knob_usage::{KnobState, PlannedKnob};
 pub use knobs::{KNOBS, Knob, KnobReason, KnobUse, KnobValueKind, Presence, takes};
@@ -42,6 +40,7 @@ use serde::Serialize;
 
 /// Everything that an intent needs on one machine, in the order of execution.
 #[derive(Clone, Debug, Serialize, Default)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Plan {
     /// Name of the partition.
     pub partition: String,
@@ -117,7 +116,7 @@ pub fn plan_beside(
 
 /// Every finding except those about boot lines.
 pub fn findings() -> impl Iterator<Item = FindingRow> {
-    finding_ids::rows().chain(choose::rule_findings())
+    finding::finding_rows().chain(choose::rule_findings())
 }
 
 /// Section 6 of the design: after planning, every write is checked against the safety rules again, so that a faulty
@@ -142,7 +141,7 @@ fn refuse_unsafe(plan: &Plan) -> Result<(), PlanRefusal> {
             if empty && !memory_nodes {
                 return Err(PlanRefusal::Unsafe {
                     change: change.id.clone(),
-                    why: "it would leave no CPU".to_owned(),
+                    why: "no CPU would be left".to_owned(),
                 });
             }
         }

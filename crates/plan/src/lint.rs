@@ -154,8 +154,8 @@ impl LintHit {
     /// For information, because it depends on an option of a kernel whose configuration is unknown.
     pub fn unknown_option(self, option: &str) -> LintHit {
         self.at(Level::Info)
-            .because(format!("whether this kernel has {option} is not known here"))
-            .fix("give its configuration with --config FILE")
+            .because(format!("it is unknown whether this kernel has {option}"))
+            .fix("pass its configuration with --kernel-config FILE")
     }
 
     /// Adds an edit of the line that repairs it.

@@ -38,8 +38,8 @@ fn tuned(scene: &PlanContext) -> Option<Finding> {
         None => (Level::Info, "it names no CPUs to isolate".to_owned()),
     };
     let message = format!(
-        "TuneD runs (process {}) with {profile}; {plans}; when it starts or switches profiles it sets again, where its \
-         profile names them: {}",
+        "TuneD runs (process {}) with {profile}; {plans}; when it starts or switches profiles it sets these again, if \
+         its profile names them: {}",
         daemon.pid,
         ours.join(", ")
     );
@@ -47,11 +47,11 @@ fn tuned(scene: &PlanContext) -> Option<Finding> {
         Some((path, profile)) if cores != Some(isolated) => {
             format!("isolated_cores={isolated} in {path} and `tuned-adm profile {profile}`")
         }
-        _ => "`quietcore plan --export tuned`, which writes this plan as a profile".to_owned(),
+        _ => "`quietcore plan --format tuned`, which writes this plan as a profile".to_owned(),
     };
     Some(
         Finding::new(level, FindingId::OWNER_TUNED, "TuneD", message).fix(format!(
-            "let one of the two do it: `tuned-adm off` before `apply`, or {switch}"
+            "use only one of the two: `tuned-adm off` before `apply`, or {switch}"
         )),
     )
 }
@@ -63,11 +63,11 @@ fn kubelet(scene: &PlanContext) -> Option<Finding> {
     let holder = state.exclusive.iter().find(|(_, _, cpus)| cpus.intersects(isolated));
     let message = match holder {
         Some((pod, container, cpus)) => {
-            format!("the kubelet gave CPU {cpus} to container {container} of pod {pod} alone")
+            format!("the kubelet assigned CPU {cpus} exclusively to container {container} of pod {pod}")
         }
         None if state.policy == "static" && state.shared.intersects(isolated) => format!(
-            "the kubelet's CPU manager (policy static) shares CPU {} among its pods, and gives containers these CPUs back \
-             within ten seconds",
+            "the kubelet's CPU manager (policy static) shares CPU {} among its pods, and assigns containers these CPUs \
+             again within ten seconds",
             state.shared
         ),
         None => return None,
@@ -77,8 +77,8 @@ fn kubelet(scene: &PlanContext) -> Option<Finding> {
         None => Level::Warning,
     };
     Some(Finding::new(level, FindingId::OWNER_KUBERNETES, CPU_MANAGER_STATE, message).fix(format!(
-        "give the kubelet reservedSystemCPUs={isolated} with the policy option strict-cpu-reservation, drain the node, \
-         remove {CPU_MANAGER_STATE} and restart the kubelet; or isolate other CPUs"
+        "configure the kubelet with reservedSystemCPUs={isolated} and the policy option strict-cpu-reservation, drain \
+         the node, remove {CPU_MANAGER_STATE} and restart the kubelet; or isolate other CPUs"
     )))
 }
 
@@ -108,14 +108,14 @@ fn future_groups(scene: &PlanContext) -> Option<Finding> {
         _ => "container",
     };
     let message = format!(
-        "{} runs (process {}) and has no cpuset {group} yet: the first {what} that it starts while the partition exists \
-         asks for all CPUs, and the kernel refuses that (EINVAL)",
+        "{} runs (process {}) and has no cpuset {group} yet: the first {what} that it starts while the partition \
+         exists requests all CPUs, and the kernel refuses that (EINVAL)",
         daemon.comm, daemon.pid
     );
     Some(
         Finding::warning(FindingId::CONTAINERS_TO_COME, group, message).fix(format!(
-            "start one {what} before `apply`: {group} is there from then on and is narrowed with the others, and what comes \
-             later gets the CPUs that it has"
+            "start one {what} before `apply`: {group} then exists and is narrowed with the others, and later ones get \
+             its CPUs"
         )),
     )
 }

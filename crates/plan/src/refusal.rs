@@ -104,8 +104,8 @@ pub enum KnobRefusal {
     Unknown {
         /// The name.
         name: String,
-        /// Similar names.
-        near: Vec<&'static str>,
+        /// The names that may be meant, as a question; `None` if none is similar.
+        meant: Option<String>,
     },
     /// A value that a knob does not accept.
     Value {
@@ -159,18 +159,18 @@ impl From<&PlanRefusal> for Failure {
             PlanRefusal::NoCpus => Failure::usage(
                 "no CPU was named",
                 "an empty list isolates nothing",
-                "name CPUs with --cpus LIST; `quietcore inspect` shows them",
+                "specify CPUs with --cpus CPUS; `quietcore inspect` lists them",
             ),
             PlanRefusal::Cpus(refusal) => refusal.into(),
             PlanRefusal::TooSmall { online } => Failure::unable(
-                "this machine has no CPU to spare",
-                format!("CPU {online} is all that is online"),
+                "this machine has no CPU that can be isolated",
+                format!("CPU {online} is the only one online"),
                 "use a machine with two or more CPUs",
             ),
             PlanRefusal::UnknownCpus => Failure::unable(
-                "the machine does not say which CPUs are online",
+                "the machine does not report which CPUs are online",
                 "/sys/devices/system/cpu/online is missing or unreadable",
-                "mount /sys, or capture it too",
+                "mount /sys, or include it in the capture",
             ),
             PlanRefusal::NotSoMany {
                 count,
@@ -182,19 +182,19 @@ impl From<&PlanRefusal> for Failure {
                     0 => Status::Unable,
                     _ => Status::Usage,
                 },
-                format!("{} cannot be had{}", cpus(*count), available(*most)),
+                format!("{} are not available{}", cpus(*count), available(*most)),
                 rule,
                 offer,
             ),
             PlanRefusal::NoLocality { device, why } => Failure::unable(
-                format!("nothing tells which CPUs are near {device}"),
+                format!("it is unknown which CPUs are near {device}"),
                 format!("{why}, and this machine has several memory nodes"),
-                "leave --near out, or name the place instead: --near node:1",
+                "leave out --near, or specify the place instead: --near node:1",
             ),
             PlanRefusal::OneKind { wanted } => Failure::unable(
-                format!("there are no {wanted} cores to choose"),
-                "this machine does not tell of two kinds of core",
-                "leave --kind out",
+                format!("this machine has no {wanted} cores to choose from"),
+                "it does not report two kinds of core",
+                "leave out --kind",
             ),
             PlanRefusal::Knob(refusal) => refusal.into(),
             PlanRefusal::Unsafe { change, why } => Failure::new(
@@ -213,31 +213,31 @@ impl From<&CpuRefusal> for Failure {
             CpuRefusal::Missing { cpus, present } => Failure::usage(
                 format!("CPU {cpus} does not exist"),
                 format!("this machine has CPUs {present}"),
-                "choose among those; `quietcore inspect` shows them",
+                "choose from those; `quietcore inspect` lists them",
             ),
             CpuRefusal::Offline { cpus, online } => Failure::usage(
                 format!("CPU {cpus} is offline"),
-                "an offline CPU can run nothing",
+                "no program can run on an offline CPU",
                 format!(
-                    "bring it online first (echo 1 > /sys/devices/system/cpu/cpuN/online), or choose among {online}"
+                    "bring it online first (echo 1 > /sys/devices/system/cpu/cpuN/online), or choose from {online}"
                 ),
             ),
             CpuRefusal::LowestCpu { cpu, others } => Failure::usage(
                 format!("CPU {cpu} cannot be isolated"),
-                "it is the lowest online CPU, where the kernel puts time keeping, hotplug and every cpumask_first user",
-                format!("choose among {others}"),
+                "it is the lowest online CPU, where the kernel does time keeping, hotplug and all cpumask_first work",
+                format!("choose from {others}"),
             ),
             CpuRefusal::LastHousekeeping { cpus, online } => Failure::usage(
                 format!("isolating {cpus} would leave no housekeeping CPU"),
                 format!(
                     "all online CPUs are {online}, and the kernel, interrupts and every other task need at least one"
                 ),
-                "leave at least one of them out",
+                "leave out at least one of them",
             ),
             CpuRefusal::CpusInUse { cpus, name } => Failure::new(
                 Status::Conflict,
                 format!("CPU {cpus} belongs to partition {name}"),
-                "it is in force",
+                "that partition is active",
                 format!("choose other CPUs, or undo it with `quietcore undo --partition {name}` first"),
             ),
         }
@@ -247,30 +247,32 @@ impl From<&CpuRefusal> for Failure {
 impl From<&KnobRefusal> for Failure {
     fn from(refusal: &KnobRefusal) -> Failure {
         match refusal {
-            KnobRefusal::Unknown { name, near } => Failure::usage(
+            KnobRefusal::Unknown { name, meant } => Failure::usage(
                 format!("there is no knob `{name}`"),
-                "`quietcore explain --list` shows every knob",
-                suggestion(near),
+                "no setting that a plan can change has this name",
+                meant
+                    .as_deref()
+                    .unwrap_or("`quietcore explain --list` shows every knob"),
             ),
             KnobRefusal::Value { knob, value, takes } => Failure::usage(
                 format!("{knob} cannot be `{value}`"),
-                format!("it takes {takes}"),
-                format!("`quietcore explain {knob}` says what they mean"),
+                format!("it accepts {takes}"),
+                format!("`quietcore explain {knob}` describes the values"),
             ),
             KnobRefusal::Needed { knob, why } => Failure::usage(
                 format!("{knob} cannot be left out"),
                 *why,
-                "leave others out, or use --profile minimal",
+                "leave out other knobs, or use --profile minimal",
             ),
             KnobRefusal::Twice { knob } => Failure::usage(
-                format!("what to do with {knob} is contradictory"),
-                "it is taken by name and left out, or taken with two values",
-                "name it once, with --with or with --without",
+                format!("the options for {knob} contradict each other"),
+                "it is both requested and left out, or requested with two values",
+                "give it once, with --with or with --without",
             ),
             KnobRefusal::NoInterrupt { pattern } => Failure::usage(
-                format!("no interrupt is called `{pattern}`"),
-                "--irq-here takes the number of an interrupt or its name, with * for anything",
-                "`quietcore inspect --irqs` shows them",
+                format!("no interrupt matches `{pattern}`"),
+                "--irq-here accepts the number of an interrupt or its name, with * as a wildcard",
+                "`quietcore inspect --irqs` lists them",
             ),
         }
     }
@@ -279,6 +281,20 @@ impl From<&KnobRefusal> for Failure {
 impl From<PlanRefusal> for Failure {
     fn from(refusal: PlanRefusal) -> Failure {
         Failure::from(&refusal)
+    }
+}
+
+impl PlanRefusal {
+    /// What was refused and why, in one line.
+    #[must_use]
+    pub fn reason(&self) -> String {
+        Failure::from(self).reason()
+    }
+
+    /// What the user can do.
+    #[must_use]
+    pub fn next_step(&self) -> String {
+        Failure::from(self).next
     }
 }
 
@@ -292,7 +308,7 @@ impl std::error::Error for PlanRefusal {}
 
 fn available(most: usize) -> String {
     match most {
-        0 => ", and no smaller number either".to_owned(),
+        0 => ", nor is a smaller number".to_owned(),
         most => format!(", only {most}"),
     }
 }
@@ -301,12 +317,5 @@ fn cpus(count: usize) -> String {
     match count {
         1 => "a CPU".to_owned(),
         count => format!("{count} CPUs"),
-    }
-}
-
-fn suggestion(near: &[&str]) -> String {
-    match near {
-        [] => "name one of those".to_owned(),
-        near => format!("did you mean {}?", near.join(", ")),
     }
 }

@@ -14,6 +14,8 @@ pub struct PlanContext<'a> {
     pub intent: &'a Intent,
     /// Other active partitions of ours.
     pub in_force: Vec<&'a Intent>,
+    /// Whether a partition with the name of the intent is active, so that its sets are ours.
+    pub is_active: bool,
     /// Online CPUs that keep everything else.
     pub housekeeping: CpuSet,
     /// SMT siblings of the isolated CPUs that the intent takes offline.
@@ -31,6 +33,7 @@ impl<'a> PlanContext<'a> {
         intent: &'a Intent,
         in_force: &'a [Intent],
     ) -> Result<PlanContext<'a>, PlanRefusal> {
+        let is_active = in_force.iter().any(|other| other.name == intent.name);
         let in_force: Vec<&Intent> = in_force.iter().filter(|other| other.name != intent.name).collect();
         let wanted = &intent.cpus;
         check_online(machine, wanted)?;
@@ -50,6 +53,7 @@ impl<'a> PlanContext<'a> {
             settings,
             intent,
             in_force,
+            is_active,
             housekeeping,
             going_offline,
         })
@@ -154,9 +158,9 @@ pub fn unsupported_kernel(kernel: &Kernel) -> Option<Finding> {
     let release = kernel.release.as_deref().filter(|_| kernel.is_unsupported())?;
     let (major, minor) = OLDEST;
     let message = format!(
-        "kernel {release} is older than {major}.{minor}, the oldest that quietcore is made for: files and defaults differ there, \
-         and an answer may be wrong"
+        "kernel {release} is older than {major}.{minor}, the oldest supported version: files and defaults differ \
+         there, and a result may be wrong"
     );
-    let fix = format!("compare each point with the documents of that kernel, or use {major}.{minor} or later");
+    let fix = format!("check each point in the documentation of that kernel, or use {major}.{minor} or later");
     Some(Finding::warning(FindingId::KERNEL_UNSUPPORTED, "kernel", message).fix(fix))
 }

@@ -13,7 +13,8 @@ pub(crate) fn findings(scene: &PlanContext) -> Vec<Finding> {
             Finding::info(
                 FindingId::NO_BALANCING,
                 isolated.to_string(),
-                "the kernel does not balance load inside an isolated partition: all threads of a program may sit on one CPU",
+                "the kernel does not balance load inside an isolated partition: all threads of a program may run on \
+                 one CPU",
             )
             .fix("pin each thread, for example with `quietcore run --cpus`"),
         );
@@ -23,12 +24,12 @@ pub(crate) fn findings(scene: &PlanContext) -> Vec<Finding> {
         let (id, message, sets) = match owner {
             Owner::Cset => (
                 FindingId::OWNER_CSET,
-                "cset made cpusets on this machine",
+                "cset created cpusets on this machine",
                 ["/system", "/user"],
             ),
             Owner::Partrt => (
                 FindingId::OWNER_PARTRT,
-                "partrt made cpusets on this machine",
+                "partrt created cpusets on this machine",
                 ["/nrt", "/rt"],
             ),
             Owner::Docker | Owner::Libvirt | Owner::Kubernetes | Owner::Systemd => continue,

@@ -1,6 +1,9 @@
 //! Formats the answer of `blame` as text: per CPU the stolen time, then its causes, most time first, each with its cure.
 
+mod conclusion;
 mod program_rows;
+
+pub use conclusion::blame_conclusion;
 
 use crate::culprit::by;
 use crate::report_text::ReportText;
@@ -34,6 +37,7 @@ pub fn blame_text(answer: &BlameResult, rows: RowLimit, style: Style) -> String 
         cure_lines(&mut text, cpu, rows);
         program_rows::program_rows(&mut text, cpu, rows);
     }
+    conclusion::legend(&mut text, answer);
     text.into_string()
 }
 
@@ -42,7 +46,7 @@ fn head(text: &mut ReportText, cpu: &CpuAnswer) {
     let share = per_million(cpu.stolen_ns, of_ns);
     let of = match cpu.wanted_ns {
         Some(runnable_ns) => format!(
-            "{} that the program wanted of {}",
+            "{} that the program was runnable, of {}",
             time(runnable_ns),
             time(cpu.duration_ns)
         ),
@@ -55,9 +59,9 @@ fn head(text: &mut ReportText, cpu: &CpuAnswer) {
         0 => TextRole::Good,
         _ => TextRole::Warning,
     };
-    let longest_run = cpu.longest_run_ns.map_or_else(String::new, |run_ns| {
-        format!(", longest run without one {}", time(run_ns))
-    });
+    let longest_run = cpu
+        .longest_run_ns
+        .map_or_else(String::new, |run_ns| format!(", longest gap-free run {}", time(run_ns)));
     writeln!(
         text,
         "  {} explained + {}; {}{longest_run}",
@@ -70,14 +74,14 @@ fn head(text: &mut ReportText, cpu: &CpuAnswer) {
     }
     if cpu.outside > 0 {
         let note = format!(
-            "In {} nothing of the kernel ran: the hypervisor, the firmware (SMI) or the hardware had the CPU.",
+            "During {} no kernel code ran: the hypervisor, the firmware (SMI) or the hardware used the CPU.",
             counted(cpu.outside as usize, "gap")
         );
         text.wrapped(2, 2, &note);
     }
     if cpu.lost_events > 0 {
         let note = format!(
-            "{} did not fit into the trace buffer: names may be missing. Give it more room with --buffer.",
+            "{} lost: names may be missing. If many are lost, use a larger --buffer.",
             counted(cpu.lost_events as usize, "event")
         );
         text.wrapped_as(TextRole::Bad, 2, 2, &note);
@@ -89,13 +93,14 @@ const fn gaps_from(from: GapSource) -> Option<&'static str> {
     match from {
         GapSource::Probe => None,
         GapSource::Events => Some(
-            "Gaps are what events tell; time in the kernel without an event counts as the program's (on CPUs in nohz_full \
-             the kernel tells it).",
+            "Gaps are computed from events; time in the kernel without an event counts as the program's time (on CPUs \
+             in nohz_full it does not).",
         ),
-        GapSource::ContextTracking => {
-            Some("Gaps reach from user_exit to user_enter, without what the program asked for itself.")
-        }
-        GapSource::Accounts => Some("Gaps are the waits of its threads for a CPU, as the scheduler counts them."),
+        GapSource::ContextTracking => Some(
+            "A gap lasts from user_exit to user_enter, without the system calls and page faults of the program \
+                 itself.",
+        ),
+        GapSource::Accounts => Some("Gaps are the times that its threads waited for a CPU, from scheduler statistics."),
     }
 }
 

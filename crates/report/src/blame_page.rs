@@ -42,7 +42,7 @@ pub fn blame_html(
     let content = html! {
         @if environment.emulated {
             p.stamp role="note" {
-                "Emulated processor. These times are those of the emulator and say nothing about any machine."
+                "Emulated processor. These times are those of the emulator and show nothing about a real machine."
             } "\n"
         }
         header { "\n"
@@ -52,7 +52,7 @@ pub fn blame_html(
         @for cpu in &answer.cpus { (section(cpu)) }
         @if let Some(report) = tracers.functions { (tracers::functions(report)) }
         @if let Some(report) = tracers.hwlat { (tracers::hwlat(report)) }
-        (page::environment(environment, &[("asked about", cpus.clone())], &[]))
+        (page::environment(environment, &[("requested CPUs", cpus.clone())], &[]))
         (page::footer(&environment.tool_version, json_name, json))
     };
     page::page(&format!("quietcore blame: {cpus}"), STYLE, SCRIPT, &content)
@@ -76,10 +76,10 @@ fn section(cpu: &CpuAnswer) -> Markup {
     html! {
         (page::tiles(tiles(cpu)))
         section { "\n"
-            h2 { "Who took CPU " (cpu.cpu) } "\n"
+            h2 { "What used CPU " (cpu.cpu) } "\n"
             @if cpu.lost_events > 0 {
                 p.bad {
-                    (counted(cpu.lost_events as usize, "event")) " did not fit into the trace buffer: names may be missing."
+                    (counted(cpu.lost_events as usize, "event")) " lost: names may be missing."
                 } "\n"
             }
             (table(cpu))
@@ -96,7 +96,7 @@ fn tiles(cpu: &CpuAnswer) -> [(&'static str, String); 5] {
         ("unexplained", time(cpu.unexplained_ns)),
         ("gaps", grouped(cpu.gaps)),
         (
-            "longest run without one",
+            "longest gap-free run",
             cpu.longest_run_ns.map_or_else(|| "?".to_owned(), time),
         ),
     ]
@@ -106,15 +106,16 @@ fn tiles(cpu: &CpuAnswer) -> [(&'static str, String); 5] {
 fn gaps(cpu: &CpuAnswer) -> Markup {
     html! {
         section { "\n"
-            h2 { "When it was taken" } "\n"
+            h2 { "When the time was lost" } "\n"
             (overview::overview(cpu))
         } "\n"
         section { "\n"
             h2 { "The longest gaps" } "\n"
             p.note { (safe(&note(cpu))) } "\n"
             p.note {
-                "Threads below, what interrupts them above. A name is shown where it fits; every piece shows its own under the "
-                "pointer" span.keys hidden { " or by the arrow keys" } ", and the buttons magnify."
+                "The lower rows show threads, the upper rows what interrupts them. A name is shown if there is room; \
+                 every piece shows its name under the "
+                "pointer" span.keys hidden { " or with the arrow keys" } ", and the buttons zoom."
             } "\n"
             @for (place, story) in longest_of(cpu, DRAWN).iter().enumerate() { (drawing::gap(cpu, story, place)) }
         } "\n"
@@ -133,7 +134,7 @@ fn table(cpu: &CpuAnswer) -> Markup {
                 @for one in cpu.interruptions.iter().take(ROWS) { (row(one, cpu)) "\n" }
             }
         } } "\n"
-        @if more > 0 { p.note { "and " (counted(more, "row")) ", which the JSON holds" } "\n" }
+        @if more > 0 { p.note { "and " (counted(more, "row")) ", only in the JSON" } "\n" }
     }
 }
 

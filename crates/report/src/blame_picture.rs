@@ -24,7 +24,7 @@ pub(crate) fn longest(text: &mut ReportText, cpu: &CpuAnswer) {
     if stories.is_empty() {
         return;
     }
-    let title = format!("The longest gaps, each from its beginning to its end. {}", note(cpu));
+    let title = format!("The longest gaps, from start to end. {}", note(cpu));
     text.wrapped_as(TextRole::Quiet, 2, 2, &title);
     let bars: Vec<Vec<Option<usize>>> = stories
         .iter()
@@ -51,7 +51,7 @@ pub(crate) fn longest(text: &mut ReportText, cpu: &CpuAnswer) {
         legend(&format!("{OTHERS} others"));
     }
     if drawn(BLANK) {
-        legend(&format!("{BLANK} no event accounts for it"));
+        legend(&format!("{BLANK} no event explains it"));
     }
 }
 
@@ -63,12 +63,13 @@ pub(crate) fn note(cpu: &CpuAnswer) -> String {
     let omission = match longest > drawn && cpu.stories_left_out > 0 {
         false => String::new(),
         true => format!(
-            " Of {} there was no room for the pieces, and longer ones are among them.",
+            " Details of {} did not fit into memory, and some of these gaps are longer.",
             counted(cpu.stories_left_out as usize, "gap")
         ),
     };
     format!(
-        "A gap may hold several interruptions; `longest` in the table is one interruption, without what interrupted it.{omission}"
+        "A gap may contain several interruptions; `longest` in the table is one interruption, without what interrupted \
+         it.{omission}"
     )
 }
 
@@ -84,14 +85,14 @@ fn named(bars: &[Vec<Option<usize>>]) -> Vec<usize> {
     let mut most: Vec<(usize, (usize, usize))> = counts.into_iter().enumerate().collect();
     most.sort_by_key(|(_, (_, count))| std::cmp::Reverse(*count));
     most.truncate(LETTERS.len());
-    most.sort_by_key(|(place, _)| *place);
+    most.sort_unstable_by_key(|(place, _)| *place);
     most.into_iter().map(|(_, (row, _))| row).collect()
 }
 
 /// The longest of the kept gaps, longest first.
 pub(crate) fn longest_of(cpu: &CpuAnswer, most: usize) -> Vec<&GapStory> {
     let mut all: Vec<&GapStory> = cpu.stories.iter().collect();
-    all.sort_by_key(|story| (std::cmp::Reverse(len(story)), story.gap.start));
+    all.sort_unstable_by_key(|story| (std::cmp::Reverse(len(story)), story.gap.start));
     all.truncate(most);
     all
 }

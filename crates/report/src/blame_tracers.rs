@@ -37,7 +37,7 @@ fn functions_text(report: &FunctionsReport) -> String {
     for gap in &report.gaps {
         let _ = writeln!(
             text,
-            "\nCPU {}: functions of the gap of {} at {} s, which had {} of it",
+            "\nCPU {}: functions in the gap of {} at {} s; they took {} of it",
             gap.cpu,
             Nanos(gap.duration_ns),
             seconds(gap.start_ns),
@@ -91,13 +91,14 @@ pub fn functions_note(report: &FunctionsReport) -> String {
     let lost = match report.lost {
         0 => String::new(),
         lost => format!(
-            "\n  {lost} records of functions did not fit into its buffers{}, and their time is not reported: more with --buffer",
+            "\n  {lost} records of functions did not fit into the buffers{}, and their time is not reported: use a \
+             larger --buffer",
             lost_of(report)
         ),
     };
     format!(
-        "function_graph was on during the measurement: every function of the kernel took longer, on all CPUs, and so did gaps; without \
-         --functions they are shorter{lost}"
+        "function_graph was active during the measurement: it slows down every kernel function on all CPUs, and gaps \
+         become longer; without --functions they are shorter{lost}"
     )
 }
 
@@ -134,16 +135,17 @@ fn hwlat_line(report: &HwlatReport, of: &HwlatCpu) -> String {
     let (time, threshold) = (Nanos(report.duration_ns), Nanos(report.threshold_ns));
     let nmis = match of.nmis {
         0 => "no NMI arrived during that time",
-        _ => "NMIs arrived during that time and may have had some of it",
+        _ => "NMIs arrived during that time and may explain part of it",
     };
     match of.samples {
         0 => format!(
-            "hwlat on CPU {}: in {time} with interrupts off{looked} no {threshold} were gone: the hardware took nothing then",
+            "hwlat on CPU {}: in {time} with interrupts disabled{looked} no gap of {threshold} was found: the hardware \
+             took no time",
             of.cpu
         ),
         samples => format!(
-            "hwlat on CPU {}: in {time} with interrupts off{looked} time was gone {} times in {samples} windows, at most {} at \
-             once: the hypervisor, the firmware (SMI) or the hardware takes time here; {nmis}",
+            "hwlat on CPU {}: in {time} with interrupts disabled{looked} time was lost {} times in {samples} windows, \
+             at most {} at once: the hypervisor, the firmware (SMI) or the hardware takes time here; {nmis}",
             of.cpu,
             of.hits,
             crate::bound::rounded(of.max_ns, crate::bound::BoundSide::Upper)

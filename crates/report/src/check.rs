@@ -9,7 +9,7 @@ use check::{
     LayerName,
 };
 use machine::CpuSet;
-use plan::{Level, Profile};
+use plan::{FindingId, Level, Profile};
 use serde::Serialize;
 
 /// The schema of the document.
@@ -32,31 +32,51 @@ pub struct CheckOutput<'a> {
 }
 
 #[derive(Serialize)]
-struct CheckDocument<'a> {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(crate) struct CheckDocument<'a> {
     schema: &'static str,
+    /// Whether the machine is the running one or a captured one.
+    #[cfg_attr(feature = "schema", schemars(extend("enum" = ["live", "captured"])))]
     origin: &'static str,
+    /// Whether the CPUs are as quiet as promised.
     verdict: CheckVerdict,
+    /// What is intended, and where that is written.
     intention: IntentionJson<'a>,
+    /// The observation time; `None` if nothing was counted.
     window_ns: Option<u64>,
+    /// Findings that count, worst first.
     findings: &'a [CheckFinding],
+    /// Findings that the user ignores.
     ignored: &'a [CheckFinding],
+    /// Ignore patterns for a single subject that match no finding.
     unused: &'a [String],
+    /// Why not everything could be checked, one line each.
     unseen: &'a [String],
+    /// Files that could not be read, one line each.
     unread: &'a [String],
+    /// What `--fix` repaired, one line each.
     mended: &'a [String],
 }
 
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct IntentionJson<'a> {
+    /// Where the CPUs come from.
     source: IntentionSource,
+    /// What is to be isolated.
     partitions: Vec<PartitionJson<'a>>,
 }
 
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct PartitionJson<'a> {
+    /// Name of the partition.
     name: &'a str,
+    /// Its CPUs.
     cpus: &'a CpuSet,
+    /// The profile that they are compared with.
     profile: Profile,
+    /// What isolates them.
     means: &'a IsolationMeans,
 }
 
@@ -131,7 +151,7 @@ pub fn check_text(checked: &CheckOutput, detail: KnobDetail, style: Style) -> St
 
 /// What could not be checked.
 fn gaps(text: &mut ReportText, checked: &CheckOutput) {
-    let unused = |pattern| format!("--ignore {pattern} ignored nothing: no finding has this id and subject");
+    let unused = |pattern| format!("--ignore {pattern} matched nothing: no finding has this id and subject");
     let unused = checked.judged.unused.iter().map(unused);
     let unseen = checked.judged.unseen.iter().map(|why| format!("not checked: {why}"));
     let unread = checked.unread.iter().map(|why| format!("not read: {why}"));
@@ -148,8 +168,11 @@ fn next(text: &mut ReportText, checked: &CheckOutput, detail: KnobDetail) {
     let findings = &checked.judged.findings;
     let repairable = findings.iter().filter(|one| one.mend.is_some()).count();
     let notes = findings.iter().filter(|one| one.finding.level == Level::Info).count();
-    let mut steps = Vec::new();
-    if repairable > 0 && checked.origin == "live" {
+    let mut steps = match checked.origin {
+        "live" => isolating_steps(checked),
+        _ => Vec::new(),
+    };
+    if steps.is_empty() && repairable > 0 && checked.origin == "live" {
         steps.push(format!(
             "`quietcore check --fix` repairs {}",
             counted(repairable, "finding")
@@ -162,6 +185,19 @@ fn next(text: &mut ReportText, checked: &CheckOutput, detail: KnobDetail) {
         writeln!(text);
         text.wrapped(0, 2, &format!("Next: {}.", steps.join("; ")));
     }
+}
+
+/// The commands that isolate the partitions that are missing; none where `apply` would refuse.
+fn isolating_steps(checked: &CheckOutput) -> Vec<String> {
+    let findings = || checked.judged.findings.iter().map(|one| &one.finding);
+    if findings().any(|one| one.id == FindingId::PLAN_REFUSED) {
+        return Vec::new();
+    }
+    let missing =
+        findings().filter(|one| one.id == FindingId::PARTITION_MISSING && one.fix.starts_with("`quietcore apply"));
+    let mut steps: Vec<String> = missing.map(|one| one.fix.clone()).collect();
+    steps.dedup();
+    steps
 }
 
 /// The verdict in one line, which is all that `--quiet` prints.
@@ -213,6 +249,10 @@ fn verdict(checked: &CheckOutput) -> (TextRole, String) {
     };
     let counts = format!("{}{ignored}", counted_levels(levels, "note"));
     match (checked.judged.verdict, checked.intention.isolations.is_empty()) {
+        (_, true) if !checked.intention.unseen.is_empty() => (
+            TextRole::Warning,
+            "What is isolated here is not known, because not everything could be read.".to_owned(),
+        ),
         (_, true) => (
             TextRole::Warning,
             "No CPU is isolated here, so there is nothing to check.".to_owned(),

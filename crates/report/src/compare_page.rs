@@ -85,8 +85,9 @@ fn header(compared: &ComparePage) -> Markup {
             @for one in compared.verdicts { p.lead { (safe(&summary(one))) } "\n" }
             @if compared.verdicts.is_empty() {
                 p.lead {
-                    "One run of each does not show what is better, however many samples it has: the next run differs as well. "
-                    "Four of each can."
+                    "One run of each does not show which is better, however many samples it has: the next run will \
+                     differ as well. "
+                    "Four of each can show it."
                 } "\n"
             }
         } "\n"
@@ -128,8 +129,8 @@ fn summary(one: &compare::SetComparison) -> String {
         parts.push(format!("worse in {worse}"));
     }
     match parts.as_slice() {
-        [] => format!("{} differs from {} in no number that was shown.", one.other, one.first),
-        parts => format!("{} beside {}: {}.", one.other, one.first, parts.join("; ")),
+        [] => format!("no difference between {} and {} was shown.", one.other, one.first),
+        parts => format!("{} compared with {}: {}.", one.other, one.first, parts.join("; ")),
     }
 }
 
@@ -195,7 +196,7 @@ fn environments(compared: &ComparePage) -> Markup {
         section { "\n"
             h2 { "Where the machines or the runs differ" } "\n"
             @if found.is_empty() {
-                p { "In nothing that all files tell." } "\n"
+                p { "In no fact that all files report." } "\n"
             } @else {
                 div.scroll { table {
                     thead { tr {
@@ -229,7 +230,7 @@ fn differing(fact: &comparison::FactDifference, sets: &[(String, usize)]) -> Mar
         tr {
             th scope="row" { (safe(&fact.name)) }
             @for own in columns { td { (safe(&own.join(" | "))) } }
-            td.care { @if may_be { "may be the reason" } }
+            td.care { @if may_be { "possible reason" } }
         }
     }
 }
@@ -246,7 +247,7 @@ fn same(files: &[ComparedFile], differing: &[comparison::FactDifference]) -> Mar
     let facts = first.recording.facts.iter().filter(is_same);
     html! {
         details {
-            summary { "What is the same in all of them" }
+            summary { "What all of them have in common" }
             (page::list(facts.map(|(name, value)| (name.as_str(), value.as_str()))))
         } "\n"
     }

@@ -5,6 +5,7 @@ use serde::Serialize;
 
 /// A set of CPUs as list, mask and count: the JSON `quietcore.cpus/1`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CpusReport {
     /// `quietcore.cpus/1`.
     pub schema: &'static str,

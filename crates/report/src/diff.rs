@@ -20,6 +20,26 @@ pub fn diff_json<'a>(diff: &'a Diff) -> impl Serialize + 'a {
     }
 }
 
+/// The differences in one line.
+#[must_use]
+pub fn diff_verdict(diff: &Diff) -> String {
+    let of_level = |level| diff.changes.iter().filter(|change| change.level == level).count();
+    match (diff.changes.len(), of_level(Level::Error)) {
+        (0, _) => "No relevant change.\n".to_owned(),
+        (all, 0) => {
+            let all = counted(all, "change");
+            match of_level(Level::Warning) {
+                0 => format!("{all}, none of which affects the isolated CPUs or removes isolation.\n"),
+                may => format!("{all}, {may} of which may affect the isolated CPUs.\n"),
+            }
+        }
+        (all, here) => {
+            let all = counted(all, "change");
+            format!("{all}, {here} of which affect the isolated CPUs or remove isolation.\n")
+        }
+    }
+}
+
 /// Changes of one sort that are printed; the rest is only counted.
 const MAX_PER_SORT: usize = 4;
 
@@ -35,22 +55,22 @@ pub fn diff_text(diff: &Diff, length: KnobDetail, style: Style) -> String {
         writeln!(text);
     }
     let isolated = if diff.isolated.is_empty() {
-        "No CPU is isolated in either; --cpus names those that matter".to_owned()
+        "No CPU is isolated in either of them; select the relevant CPUs with --cpus".to_owned()
     } else {
         format!("Isolated: CPU {}", diff.isolated)
     };
     text.wrapped(0, 0, &isolated);
     if diff.changes.is_empty() {
-        writeln!(text, "Nothing changed that could matter.");
+        writeln!(text, "No relevant change.");
     }
     let groups = [
         (
             Level::Error,
-            "Reaches the isolated CPUs, or takes isolation away",
+            "Affects the isolated CPUs, or removes isolation",
             TextRole::Bad,
         ),
-        (Level::Warning, "May matter to them", TextRole::Warning),
-        (Level::Info, "Elsewhere", TextRole::Quiet),
+        (Level::Warning, "May affect them", TextRole::Warning),
+        (Level::Info, "Other changes", TextRole::Quiet),
     ];
     for (level, head, role) in groups {
         let of_level = || diff.changes.iter().filter(|change| change.level == level);
@@ -58,7 +78,7 @@ pub fn diff_text(diff: &Diff, length: KnobDetail, style: Style) -> String {
         if count == 0 {
             continue;
         }
-        let head = format!("{head}: {}", counted(count, "change"));
+        let head = format!("{head}: {count}");
         writeln!(text, "\n{}", style.paint(role, &head));
         let mut ids: Vec<FindingId> = Vec::new();
         for change in of_level() {
@@ -86,6 +106,6 @@ fn sort(text: &mut ReportText, alike: &[&MachineDifference], length: KnobDetail)
     }
     if alike.len() > shown {
         let more = alike.len() - shown;
-        writeln!(text, "  and {more} more of this sort (-v shows all of them)");
+        writeln!(text, "  and {more} more of this kind (-v shows all of them)");
     }
 }

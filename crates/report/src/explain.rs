@@ -2,14 +2,17 @@
 //! line.
 
 mod errors;
+mod glossary;
+mod interrupts;
 mod line;
 mod surroundings;
 mod tables;
 mod threads;
 
+pub use glossary::{GlossaryTerm, glossary};
 pub use line::{LintReport, lint_text};
 pub use surroundings::Surroundings;
-pub use tables::{SimilarWords, contents_text, explain, words};
+pub use tables::{UnknownWord, contents_text, explain, word_groups, words};
 
 use crate::report_text::ReportText;
 use crate::style::{COLUMNS, Style, TextRole, safe, wrap};
@@ -20,8 +23,9 @@ pub const EXPLAIN_SCHEMA: &str = "quietcore.explain/1";
 
 /// The meaning of a word. A word may have several.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Explanation {
-    /// `knob`, `setting`, `kernel thread`, `counter`, `interruption class`, `boot parameter`, `finding`,
+    /// `term`, `knob`, `setting`, `kernel thread`, `counter`, `interruption class`, `boot parameter`, `finding`,
     /// `interrupt`, `error number`, `system call`.
     pub kind: &'static str,
     /// Its name.
@@ -34,6 +38,7 @@ pub struct Explanation {
 
 /// A labelled sentence.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ExplanationPart {
     /// Its subject.
     pub label: &'static str,

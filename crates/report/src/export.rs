@@ -31,11 +31,13 @@ pub struct ExportSubject<'a> {
 
 /// One file of an export.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ExportedFile {
     /// Its path; a relative one may be placed anywhere.
     pub path: String,
     /// Its permissions; in JSON as octal text: `0755` for executables.
     #[serde(serialize_with = "octal")]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub mode: u32,
     /// Its content.
     pub content: String,
@@ -57,7 +59,7 @@ pub struct ExportObstacle {
 
 /// An export format.
 pub struct ExportForm {
-    /// Its name for `--export`.
+    /// Its name for `--format`.
     pub name: &'static str,
     /// A description, in one sentence.
     pub about: &'static str,
@@ -69,9 +71,12 @@ pub struct ExportForm {
 pub const EXPORTS: &[&ExportForm] = &[&shell::FORM, &systemd::FORM, &cgconfig::FORM, &tuned::FORM];
 
 #[derive(Serialize)]
-struct ExportDocument<'a> {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(crate) struct ExportDocument<'a> {
     schema: &'static str,
+    /// The format.
     form: &'a str,
+    /// The files of the export.
     files: &'a [ExportedFile],
 }
 
@@ -107,8 +112,8 @@ impl<'a> ExportSubject<'a> {
     fn promise(&self) -> String {
         let head = format!("CPU {} for partition `{}`", self.plan.isolated, self.plan.partition);
         match shared_owners(self.plan) {
-            None => format!("{head} alone"),
-            Some(why) => format!("{head}, NOT alone: {why}"),
+            None => format!("{head}, exclusive"),
+            Some(why) => format!("{head}, NOT exclusive: {why}"),
         }
     }
 
@@ -167,7 +172,8 @@ impl<'a> ExportSubject<'a> {
     fn notes(&self) -> String {
         let mut text = String::new();
         if let Some(line) = &self.plan.boot_line {
-            let words = "Only a reboot can move the tick, RCU callbacks and managed interrupts. For that, add to the boot line:";
+            let words = "Only a reboot can move the tick, RCU callbacks and managed interrupts. To do that, add to the \
+                 boot line:";
             text.push_str(&comment(words));
             text.push_str(&format!("#   {}\n", safe(line)));
         }

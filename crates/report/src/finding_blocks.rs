@@ -37,7 +37,7 @@ pub(crate) fn finding_blocks(text: &mut ReportText, findings: &[EvidencedFinding
     }
 }
 
-/// Findings of one kind together, where the first of them stood; without notes.
+/// Findings of one kind together, at the place of the first one; without notes.
 fn blocks<'a>(findings: &[EvidencedFinding<'a>]) -> Vec<Vec<EvidencedFinding<'a>>> {
     let mut blocks: Vec<Vec<EvidencedFinding>> = Vec::new();
     for one in findings.iter().filter(|one| one.finding.level > Level::Info) {
@@ -81,10 +81,25 @@ fn several(text: &mut ReportText, first: &Finding, block: &[EvidencedFinding]) {
     text.marked(level_mark(first.level), 2, INDENT, &words);
     let subjects: Vec<&str> = block.iter().map(|one| one.finding.subject.as_str()).collect();
     text.wrapped(INDENT, INDENT + 2, &safe(&joined(&subjects)));
-    match block.iter().all(|one| one.finding.fix == first.fix) {
-        true => text.fix(&first.fix),
-        false => text.fix(&format!("{} for the first; -v shows the others", first.fix)),
+    let is_same = block.iter().all(|one| one.finding.fix == first.fix);
+    match (is_same, common_command(block)) {
+        (true, _) => text.fix(&first.fix),
+        (false, Some(command)) => text.fix(&format!("fix all with `{command}`; -v shows each fix")),
+        (false, None) => text.fix(&format!("{} for the first; -v shows the others", first.fix)),
     }
+}
+
+/// The first command that every fix of a block contains, of those that repair whatever they find.
+fn common_command<'a>(block: &[EvidencedFinding<'a>]) -> Option<&'a str> {
+    let (first, others) = block.split_first()?;
+    let is_in = |command: &str, one: &EvidencedFinding| commands(&one.finding.fix).any(|other| other == command);
+    commands(&first.finding.fix).find(|command| others.iter().all(|one| is_in(command, one)))
+}
+
+/// The commands of a fix, which are in backquotes, that repair more than one finding.
+fn commands(fix: &str) -> impl Iterator<Item = &str> {
+    let repairs = |command: &&str| command.starts_with("quietcore apply") || *command == "quietcore check --fix";
+    fix.split('`').skip(1).step_by(2).filter(repairs)
 }
 
 /// Subjects as one text: `/proc/irq/24-26,28/smp_affinity_list` where they differ in one number, a list otherwise.
@@ -171,5 +186,34 @@ mod tests {
         assert_eq!(joined(&["nvme0n1", "nvme1n1", "nvme0n2"]), "nvme0n1, nvme1n1, nvme0n2");
         assert_eq!(joined(&["rt", "rt2"]), "rt, rt2");
         assert_eq!(joined(&["99999999999999999999", "1"]), "99999999999999999999, 1");
+    }
+    #[test]
+    fn a_command_that_is_in_every_fix_repairs_a_block() {
+        let findings = |fixes: &[&str]| -> Vec<Finding> {
+            let finding = |fix: &&str| Finding::new(Level::Error, plan::FindingId::KNOB_LOST, "a", "b").fix(*fix);
+            fixes.iter().map(finding).collect()
+        };
+        for (fixes, command) in [
+            (
+                ["echo 0 >a, or `quietcore apply`", "echo 0 >b, or `quietcore apply`"],
+                Some("quietcore apply"),
+            ),
+            (
+                ["`a`; or `quietcore apply`", "`quietcore apply`; or `b`"],
+                Some("quietcore apply"),
+            ),
+            (["`a`; or quietcore apply", "`b`; or quietcore apply"], None),
+            (["", "`quietcore apply`"], None),
+            (
+                ["`quietcore inspect --irqs`; or a", "`quietcore inspect --irqs`; or b"],
+                None,
+            ),
+        ] {
+            let findings = findings(&fixes);
+            let one = |finding| EvidencedFinding { finding, evidence: &[] };
+            let block: Vec<EvidencedFinding> = findings.iter().map(one).collect();
+            assert_eq!(common_command(&block), command, "{fixes:?}");
+        }
+        assert_eq!(common_command(&[]), None);
     }
 }

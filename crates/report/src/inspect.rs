@@ -6,11 +6,13 @@ mod isolation;
 mod json;
 mod tasks;
 
+#[cfg(feature = "schema")]
+pub(crate) use json::InspectDocumentForm;
 pub use json::{INSPECT_SCHEMA, inspect_json};
 
 use crate::report_text::ReportText;
 use crate::style::{COLUMNS, Style, TextRole, counted, safe};
-use machine::{CpuSet, Machine, Preemption, Topology, Version};
+use machine::{CpuSet, Machine, Preemption, Topology, UnreadableFile, Version};
 use root::Origin;
 
 /// Which parts of a machine to show, and for which CPUs.
@@ -96,12 +98,9 @@ pub fn isolated_cpus(machine: &Machine) -> CpuSet {
 fn subject_cpus(machine: &Machine, view: &InspectView) -> (CpuSet, &'static str) {
     let isolated = isolated_cpus(machine);
     match &view.cpus {
-        Some(cpus) => (cpus.clone(), "asked for"),
+        Some(cpus) => (cpus.clone(), "requested"),
         None if !isolated.is_empty() => (isolated, "isolated"),
-        None => (
-            machine.topology.online.clone(),
-            "all that are online; nothing is isolated",
-        ),
+        None => (machine.topology.online.clone(), "all online CPUs; none is isolated"),
     }
 }
 
@@ -193,7 +192,7 @@ fn cgroups(text: &mut ReportText, machine: &Machine) {
         .map(|owner| format!("{owner:?}").to_lowercase())
         .collect();
     let owners = if owners.is_empty() {
-        "no manager seen".to_owned()
+        "none found".to_owned()
     } else {
         owners.join(", ")
     };
@@ -205,7 +204,7 @@ fn unreadable(text: &mut ReportText, machine: &Machine) {
         return;
     }
     writeln!(text);
-    text.painted(TextRole::Warning, "Could not be read, so it is unknown here");
+    text.painted(TextRole::Warning, "Could not be read, and is therefore unknown");
     const MAX_LISTED: usize = 8;
     for file in machine.unreadable.iter().take(MAX_LISTED) {
         text.wrapped(2, 4, &format!("{}: {}", safe(&file.path), safe(&file.why)));
@@ -213,7 +212,7 @@ fn unreadable(text: &mut ReportText, machine: &Machine) {
     if machine.unreadable.len() > MAX_LISTED {
         writeln!(text, "  and {} more", machine.unreadable.len() - MAX_LISTED);
     }
-    if machine.unreadable.iter().any(|file| file.why.contains("denied")) && machine.origin == Origin::Live {
-        writeln!(text, "  As root (sudo quietcore inspect) more can be read.");
+    if machine.unreadable.iter().any(UnreadableFile::is_denied) && machine.origin == Origin::Live {
+        writeln!(text, "  More can be read as root (sudo quietcore inspect).");
     }
 }

@@ -34,7 +34,7 @@ pub struct KernelThread {
 }
 
 /// The cure of a thread that is harmless on any other CPU.
-pub(crate) const MOVE_TO_HOUSEKEEPING: &str = "keep it on housekeeping CPUs";
+pub(crate) const MOVE_TO_HOUSEKEEPING: &str = "move it to housekeeping CPUs";
 /// The row for a thread's name.
 #[must_use]
 pub fn kernel_thread(comm: &str) -> Option<&'static KernelThread> {

@@ -6,6 +6,7 @@ mod blame_gaps;
 mod blame_page;
 mod blame_picture;
 mod blame_tracers;
+mod boot;
 mod bound;
 mod check;
 mod check_junit;
@@ -16,6 +17,7 @@ mod diff;
 pub mod explain;
 pub mod export;
 mod finding_blocks;
+mod history;
 mod inspect;
 mod kernel_threads;
 mod measurement;
@@ -25,6 +27,8 @@ pub mod prove;
 mod recording;
 mod report_text;
 mod residue;
+#[cfg(feature = "schema")]
+pub mod schemas;
 mod statistics;
 mod status;
 pub mod study;
@@ -36,25 +40,30 @@ mod systress;
 mod units;
 pub mod which_knob;
 
-pub use blame::{BLAME_SCHEMA, RowLimit, blame_text};
+pub use blame::{BLAME_SCHEMA, RowLimit, blame_conclusion, blame_text};
 pub use blame_gaps::blame_gaps;
 pub use blame_page::blame_html;
 pub use blame_tracers::{Tracers, functions_note, tracers_text};
+pub use boot::{
+    BOOT_SCHEMA, BootChangeJson, BootCheckJson, BootEntryJson, BootShowJson, ChangeMode, ChangeView, LineJson,
+    LoaderJson, OwnWordsJson, boot_check_text, boot_check_verdict, boot_outcome, boot_show_text, boot_show_verdict,
+};
 pub use check::{CHECK_SCHEMA, CheckOutput, check_json, check_text, check_verdict};
 pub use check_junit::check_junit;
 pub use compare_page::{ComparePage, comparison_html};
 pub use cpus::CpusReport;
-pub use diff::{DIFF_SCHEMA, diff_json, diff_text};
+pub use diff::{DIFF_SCHEMA, diff_json, diff_text, diff_verdict};
+pub use history::{HistoryReport, JournalSummary};
 pub use inspect::{INSPECT_SCHEMA, InspectView, PartDetail, inspect_json, inspect_text, isolated_cpus};
 pub use kernel_threads::{KERNEL_THREADS, KernelThread, Movability, kernel_thread};
 pub use measurement::{Histograms, measurement_html, measurement_text};
-pub use plan::{PLAN_SCHEMA, findings_text, plan_json, plan_text, promise, shared_owners};
+pub use plan::{PLAN_SCHEMA, findings_text, plan_json, plan_text, plan_verdict, promise, shared_owners};
 pub use recording::{
-    COMPARE_SCHEMA, ComparedFile, REPORT_SCHEMA, RequirementResult, comparison_json, comparison_text, recording_json,
-    recording_text, sets_text,
+    COMPARE_SCHEMA, ComparedFile, REPORT_SCHEMA, RequirementResult, comparison_json, comparison_text,
+    comparison_verdict, recording_json, recording_text, sets_text,
 };
 pub use report_text::KnobDetail;
-pub use status::{MachineStatus, STATUS_SCHEMA, StatusRow, status_json, status_text};
+pub use status::{MachineStatus, STATUS_SCHEMA, StatusRow, status_json, status_text, status_verdict};
 pub use study_forms::{STUDY_FORMS, StudyForm};
 pub use study_page::StudyPage;
 pub use study_samples::StudyCell;

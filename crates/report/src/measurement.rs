@@ -42,7 +42,7 @@ pub fn measurement_text(measurement: &Measurement, histograms: Histograms, style
                 time(broke.limit_ns)
             ),
             None => format!(
-                "INTERRUPTED: this is what {} brought, not the whole measurement",
+                "INTERRUPTED: these are the results of {}, not of the whole measurement",
                 time(measurement.duration_ns)
             ),
         };
@@ -74,7 +74,7 @@ pub fn measurement_text(measurement: &Measurement, histograms: Histograms, style
     }
     text.notes(&measurement.findings);
     if environment.emulated {
-        let note = "EMULATED PROCESSOR: these times are those of the emulator and say nothing about any machine";
+        let note = "EMULATED PROCESSOR: these times are those of the emulator and show nothing about a real machine";
         writeln!(text);
         text.painted(TextRole::Bad, note);
     }

@@ -150,7 +150,7 @@ pub(crate) fn facts(environment: &Environment) -> Vec<(&'static str, String)> {
         name.trim_start_matches("preemption ").to_owned()
     });
     let guest = match &environment.hypervisor {
-        None => "none seen".to_owned(),
+        None => "none found".to_owned(),
         Some(name) => format!("guest of {name}"),
     };
     let governor = environment.governor.clone();
@@ -165,10 +165,10 @@ pub(crate) fn facts(environment: &Environment) -> Vec<(&'static str, String)> {
         ("CPUs online", Some(environment.online.to_string())),
         ("isolated at boot", list(&environment.boot_isolated)),
         ("nohz_full", list(&environment.nohz_full)),
-        ("in partitions before", list(&environment.partitioned)),
+        ("in partitions at the start", list(&environment.partitioned)),
         (
             "frequency governor",
-            Some(governor.unwrap_or_else(|| "no frequency scaling seen".to_owned())),
+            Some(governor.unwrap_or_else(|| "no frequency scaling found".to_owned())),
         ),
         (
             "sched_rt_runtime_us",

@@ -14,8 +14,11 @@ pub const PLAN_SCHEMA: &str = "quietcore.plan/1";
 
 /// A document of a schema, with the fields of its content.
 #[derive(Serialize)]
-pub(crate) struct SchemaDocument<'a, T> {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "{T}Document"))]
+pub struct SchemaDocument<'a, T> {
+    /// The schema.
     pub schema: &'static str,
+    /// The content.
     #[serde(flatten)]
     pub content: &'a T,
 }
@@ -51,17 +54,39 @@ pub fn plan_text(plan: &Plan, detail: KnobDetail, style: Style) -> String {
     }
     if let Some(line) = &plan.boot_line {
         text.heading("Kernel command line");
-        let why = "the tick, RCU callbacks and managed interrupts can be moved only at boot; to have that too, add";
+        let why = "the tick, RCU callbacks and managed interrupts can be moved only at boot; to do that too, add";
         text.wrapped(2, 2, why);
         writeln!(text, "    {}", safe(line));
     }
     attention(&mut text, &plan.findings, detail);
     if detail == KnobDetail::Short {
         writeln!(text);
-        let next = "Next: `quietcore apply` with the same options; -v shows each change, its reason and its undo.";
-        text.wrapped(0, 2, next);
+        text.wrapped(0, 2, next(plan));
     }
     text.into_string()
+}
+
+/// What to type next.
+fn next(plan: &Plan) -> &'static str {
+    match plan.findings.iter().map(|finding| finding.level).max() {
+        Some(Level::Error) => "Next: solve what needs attention; -v shows each change, its reason and its undo.",
+        Some(Level::Warning) => {
+            "Next: consider what needs attention, then `sudo quietcore apply` with the same options; -v shows each \
+             change, its reason and its undo."
+        }
+        _ => "Next: `sudo quietcore apply` with the same options; -v shows each change, its reason and its undo.",
+    }
+}
+
+/// A plan in one line.
+#[must_use]
+pub fn plan_verdict(plan: &Plan) -> String {
+    let changes = counted(plan.changes.len(), "change");
+    format!(
+        "Partition {}: {}; {changes}; nothing is changed yet.\n",
+        safe(&plan.partition),
+        safe(&promise(plan))
+    )
 }
 
 /// Why these CPUs were chosen, and one line for each knob with changes.
@@ -94,7 +119,7 @@ fn every_change(text: &mut ReportText, plan: &Plan) {
             .knobs
             .iter()
             .any(|knob| knob.name == name && knob.because == KnobReason::Name);
-        let because = if by_name { ", by name" } else { "" };
+        let because = if by_name { ", requested" } else { "" };
         knob(text, (name, because), &changes);
     }
     nothing_to_do(text, plan);
@@ -164,7 +189,7 @@ const NAMED: usize = 3;
 
 /// Whether the plan creates no partition, because the machine does not support it or the intent omits it.
 fn has_no_partition(plan: &Plan) -> bool {
-    let cannot = |finding: &Finding| matches!(finding.id.as_str(), "no-cpuset" | "cpuset-read-only");
+    let cannot = |finding: &Finding| matches!(finding.id.as_str(), "no-cpuset" | "cpuset-read-only" | "v2-does-harm");
     plan.without.iter().any(|knob| knob == "cpuset_partition") || plan.findings.iter().any(cannot)
 }
 
@@ -200,7 +225,7 @@ fn usage_text(plan: &Plan) -> String {
         })
         .collect();
     if !by_name.is_empty() {
-        text.push_str(&format!("; by name: {}", by_name.join(", ")));
+        text.push_str(&format!("; requested: {}", by_name.join(", ")));
     }
     if !plan.without.is_empty() {
         text.push_str(&format!("; left out: {}", plan.without.join(", ")));
@@ -211,8 +236,8 @@ fn usage_text(plan: &Plan) -> String {
 /// Selected knobs that change nothing, so that users find them.
 fn nothing_to_do(text: &mut ReportText, plan: &Plan) {
     let lists = [
-        (KnobState::Already, "As it should be already"),
-        (KnobState::Absent, "Not on this machine"),
+        (KnobState::Already, "Already set"),
+        (KnobState::Absent, "Not available on this machine"),
     ];
     for (state, title) in lists {
         let names: Vec<&str> = plan
@@ -232,12 +257,12 @@ fn nothing_to_do(text: &mut ReportText, plan: &Plan) {
 fn choice_text(text: &mut ReportText, choice: &Choice) {
     text.heading(&wrap(&format!("Why CPU {}", choice.cpus), 0, COLUMNS));
     for reason in &choice.reasons {
-        let mark = match reason.message.starts_with("could not be avoided") {
+        let mark = match reason.message.starts_with("unavoidable") {
             true => ("!", TextRole::Warning),
             false => ("+", TextRole::Good),
         };
         text.marked(mark, 2, 4, &safe(&reason.message));
-        let because = format!("because {}", safe(&reason.because));
+        let because = format!("reason: {}", safe(&reason.because));
         text.wrapped_as(TextRole::Quiet, 6, 6, &because);
     }
     if !choice.runners_up.is_empty() {

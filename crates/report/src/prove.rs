@@ -21,6 +21,7 @@ pub const PROVE_SCHEMA: &str = "quietcore.prove/1";
 
 /// Everything that `prove` did and found: the JSON `quietcore.prove/1`. `None` if a step was not done.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProveRecord {
     /// [`PROVE_SCHEMA`].
     pub schema: String,
@@ -64,6 +65,7 @@ pub struct ProveRecord {
 
 /// One step.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProveStep {
     /// `measure before`, `isolate` ...
     pub name: String,
@@ -77,6 +79,7 @@ pub struct ProveStep {
 
 /// The outcome of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum StepOutcome {
     /// As planned.
@@ -89,6 +92,7 @@ pub enum StepOutcome {
 
 /// The measurements of one state of the machine.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProvePhase {
     /// Wake-up latency.
     pub latency: Option<Measurement>,
@@ -102,6 +106,7 @@ pub struct ProvePhase {
 
 /// One entry of the journal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct JournalEntry {
     /// Its number.
     pub seq: u64,
@@ -117,6 +122,7 @@ pub struct JournalEntry {
 
 /// Whether undo restored everything.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RestorationCheck {
     /// Whether the states are equal.
     pub equal: bool,

@@ -2,10 +2,15 @@
 //! lost.
 
 pub(crate) mod comparison;
+mod conclusion;
 mod json;
 pub(crate) mod sets;
 
-pub use comparison::{ComparedFile, RequirementResult, comparison_json, comparison_text};
+#[cfg(feature = "schema")]
+pub(crate) use comparison::Comparison;
+pub use comparison::{ComparedFile, RequirementResult, comparison_json, comparison_text, comparison_verdict};
+#[cfg(feature = "schema")]
+pub(crate) use json::RecordingReport;
 pub use json::{COMPARE_SCHEMA, REPORT_SCHEMA, recording_json};
 pub use sets::sets_text;
 
@@ -63,6 +68,29 @@ pub(crate) fn title(recording: &Recording) -> String {
     format!("{}{version}: {kind}, {unit}", safe(&recording.tool))
 }
 
+/// What the rows of a table stand for that are not the samples themselves.
+pub(crate) fn rows_legend(recordings: &[&Recording]) -> String {
+    let series = recordings.iter().flat_map(|recording| &recording.series);
+    let has = |basis| series.clone().any(|series| series.by(basis).is_some());
+    let mut rows = String::new();
+    for (basis, what) in [
+        (
+            Basis::Schedule,
+            "`due` covers every expected wake-up; missed ones count with their estimated latency. ",
+        ),
+        (
+            Basis::Period,
+            "`period` is the deviation of the time between two wake-ups from the expected one. ",
+        ),
+        (Basis::Early, "`early` is how much too early wake-ups were. "),
+    ] {
+        if has(basis) {
+            rows.push_str(what);
+        }
+    }
+    rows
+}
+
 /// How to read the numbers of the table.
 fn reading(recording: &Recording) -> String {
     let widest = recording
@@ -71,23 +99,7 @@ fn reading(recording: &Recording) -> String {
         .flat_map(|series| &series.buckets)
         .map(|bucket| bucket.width_ns)
         .max();
-    let has = |basis| recording.series.iter().any(|series| series.by(basis).is_some());
-    let mut rows = String::new();
-    for (basis, what) in [
-        (
-            Basis::Schedule,
-            "`due` is every expected wake-up, missed ones as late as they would have been. ",
-        ),
-        (
-            Basis::Period,
-            "`period` is how far the distance of two wake-ups was from the expected one. ",
-        ),
-        (Basis::Early, "`early` is how long before their time wake-ups came. "),
-    ] {
-        if has(basis) {
-            rows.push_str(what);
-        }
-    }
+    let rows = rows_legend(&[recording]);
     let lower = match widest {
         None | Some(1) => String::new(),
         Some(_) if recording.unit_ns == 1 && recording.own.is_some() => "Values are exact to three digits. ".to_owned(),
@@ -98,11 +110,12 @@ fn reading(recording: &Recording) -> String {
     };
     let states = |series: &Series| !series.buckets.is_empty() && !series.stated.quantiles.is_empty();
     let stated = match recording.own.is_none() && recording.series.iter().any(states) {
-        true => "Percentiles that the file states are shown as it states them. ",
+        true => "Percentiles that the file contains are shown unchanged. ",
         false => "",
     };
     format!(
-        "{rows}{lower}{stated}`-` is what this file cannot tell; `>` that the sample was higher, in a wide bucket or above the histogram."
+        "{rows}{lower}{stated}`-` means that this file cannot show it; `>` that the sample was higher, in a wide \
+         bucket or above the histogram."
     )
 }
 
@@ -212,7 +225,7 @@ fn details(recording: &Recording, series: &Series) -> Option<String> {
     }
     parts.push(match (series.kind, series.missed) {
         (_, Some(missed)) if series.basis == Basis::Schedule && missed > 0 => {
-            format!("of {} it is unknown how late they were", grouped(missed))
+            format!("the latency of {} is unknown", grouped(missed))
         }
         _ if series.basis != Basis::Samples => String::new(),
         (SeriesKind::Latency, Some(missed)) => format!("{} missed", grouped(missed)),
@@ -224,10 +237,13 @@ fn details(recording: &Recording, series: &Series) -> Option<String> {
         Some(0) => String::new(),
         Some(count) => format!("{} above the histogram", grouped(count)),
         None if series.buckets.is_empty() => "no histogram".to_owned(),
-        None => "how many were above the histogram is unknown".to_owned(),
+        None => "the number above the histogram is unknown".to_owned(),
     });
     if !series.spikes.is_empty() {
-        parts.push(format!("{} kept with their times", grouped(series.spikes.len() as u64)));
+        parts.push(format!(
+            "{} recorded with their times",
+            grouped(series.spikes.len() as u64)
+        ));
     }
     // The additional facts of our own results have separate screens.
     if recording.tool != "quietcore" {

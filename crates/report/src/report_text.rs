@@ -6,9 +6,9 @@ use plan::{Finding, Level};
 use std::fmt::{Arguments, Write as _};
 
 /// The title of findings that need no other.
-pub(crate) const GOOD_TO_KNOW: &str = "Good to know";
+pub(crate) const GOOD_TO_KNOW: &str = "Notes";
 
-/// How much of a plan, a check or a comparison is printed.
+/// How much of a plan, a check, a comparison or the history is printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum KnobDetail {
     /// What needs attention; the rest is counted.

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// Interruptions that still arrived on one isolated CPU.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Residue {
     /// The CPU.
     pub cpu: u32,
@@ -19,6 +20,7 @@ pub struct Residue {
 
 /// One kind of counted interruption.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ResidueRow {
     /// Its class; `None` for context switches, which are not interruptions by themselves.
     pub class: Option<Class>,
@@ -38,6 +40,7 @@ pub struct ResidueRow {
 
 /// A thread that could not be moved.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StuckThread {
     /// Thread number.
     pub tid: u32,
@@ -49,6 +52,7 @@ pub struct StuckThread {
 
 /// An interrupt that could not be moved.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StuckInterrupt {
     /// Its number.
     pub irq: u32,
@@ -88,7 +92,7 @@ pub fn residue(before: Option<&Activity>, during: &Activity, isolated: &CpuSet) 
             rows.push(ResidueRow {
                 class: None,
                 name: "schedule".to_owned(),
-                what: "calls of the scheduler; a busy loop alone on its CPU makes none".to_owned(),
+                what: "calls of the scheduler; a single busy loop on its CPU makes none".to_owned(),
                 count,
                 per_second: rate_of(count, during.duration_ns),
                 per_second_before: earlier.and_then(|(cpu, ns)| Some(rate_of(cpu.context_switches?, ns))),

@@ -23,6 +23,8 @@ pub struct MachineStatus<'a> {
     pub is_change_unfinished: bool,
     /// Why a part is unknown, one line each.
     pub unseen: &'a [String],
+    /// Whether root could see that part.
+    pub needs_root: bool,
 }
 
 /// One isolation.
@@ -35,31 +37,50 @@ pub struct StatusRow<'a> {
 }
 
 #[derive(Serialize)]
-struct StatusDocument<'a> {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(crate) struct StatusDocument<'a> {
     schema: &'static str,
+    /// The online CPUs.
     online: &'a CpuSet,
+    /// The online CPUs that nothing isolates.
     housekeeping: CpuSet,
+    /// What isolates CPUs, or is declared to.
     isolations: Vec<IsolationJson<'a>>,
+    /// The last check; `None` if there was none since the isolation was applied.
     last_check: Option<LastCheckJson<'a>>,
+    /// Whether a change started and did not finish.
     change_unfinished: bool,
+    /// Why a part is unknown, one line each.
     unseen: &'a [String],
+    /// What to type next.
     next: &'static str,
 }
 
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct IsolationJson<'a> {
+    /// Name of the partition.
     partition: &'a str,
+    /// Its CPUs.
     cpus: &'a CpuSet,
+    /// Its profile.
     profile: Profile,
+    /// What isolates them.
     means: &'a IsolationMeans,
+    /// When it was applied: RFC 3339, UTC; `None` for what quietcore did not apply.
     since: Option<String>,
 }
 
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct LastCheckJson<'a> {
+    /// When it ended: RFC 3339, UTC.
     at: String,
+    /// Its verdict.
     verdict: &'a str,
+    /// Number of its errors.
     errors: usize,
+    /// Number of its warnings.
     warnings: usize,
 }
 
@@ -77,6 +98,9 @@ impl MachineStatus<'_> {
         match self.last_check {
             _ if self.is_change_unfinished => "`quietcore undo` rolls back the unfinished change",
             _ if has(|means| *means == IsolationMeans::Missing) => "`quietcore apply` activates what is declared",
+            _ if self.isolations.is_empty() && self.needs_root => {
+                "`sudo quietcore status` shows what is isolated; only root can read the journal"
+            }
             _ if self.isolations.is_empty() => {
                 "`quietcore inspect` shows the machine; `quietcore plan` proposes CPUs and lists the changes"
             }
@@ -118,12 +142,25 @@ pub fn status_json<'a>(status: &'a MachineStatus<'a>) -> impl Serialize + 'a {
     }
 }
 
+/// The status in one line.
+#[must_use]
+pub fn status_verdict(status: &MachineStatus) -> String {
+    let isolated = status.online.minus(&status.housekeeping());
+    match (isolated.is_empty(), status.needs_root) {
+        (false, _) if status.unseen.is_empty() => format!("CPU {isolated} is isolated.\n"),
+        (false, _) => format!("CPU {isolated} is isolated, as far as could be read.\n"),
+        (true, true) => "What is isolated is not known without root.\n".to_owned(),
+        (true, false) => "No CPU is isolated.\n".to_owned(),
+    }
+}
+
 /// Formats the status for a terminal, about ten lines.
 #[must_use]
 pub fn status_text(status: &MachineStatus, style: Style) -> String {
     const INDENT: usize = 14;
     let mut text = ReportText::new(style);
     let mut line = |role: TextRole, label: &str, value: &str| text.marked((label, role), 0, INDENT, value);
+    let mut labelled = None;
     for row in &status.isolations {
         let since = row
             .since_s
@@ -133,14 +170,21 @@ pub fn status_text(status: &MachineStatus, style: Style) -> String {
             row.isolation.intent.cpus,
             safe(&means(row.isolation))
         );
-        match row.isolation.means.isolates() {
-            true => line(TextRole::Good, "Isolated", &value),
-            false => line(TextRole::Warning, "Not isolated", &value),
-        }
+        let (role, label) = match row.isolation.means.isolates() {
+            true => (TextRole::Good, "Isolated"),
+            false => (TextRole::Warning, "Not isolated"),
+        };
+        // A label is printed once for the rows that it describes.
+        let is_new = labelled.replace(label) != Some(label);
+        line(role, if is_new { label } else { "" }, &value);
     }
     let housekeeping = status.housekeeping();
     if housekeeping == *status.online {
-        line(TextRole::Head, "Isolated", "no CPU");
+        let none = match status.needs_root {
+            true => "not known without root",
+            false => "no CPU",
+        };
+        line(TextRole::Head, "Isolated", none);
     }
     line(TextRole::Head, "Housekeeping", &format!("CPU {housekeeping}"));
     if let Some((at_s, verdict, errors, warnings)) = status.last_check {
@@ -151,7 +195,13 @@ pub fn status_text(status: &MachineStatus, style: Style) -> String {
             &format!("{}: {} ({counts})", utc_text(at_s), safe(verdict)),
         );
     } else if !status.isolations.is_empty() && status.unseen.is_empty() {
-        line(TextRole::Head, "Last check", "none since the isolation was applied");
+        let is_applied = status.isolations.iter().any(|row| row.since_s.is_some());
+        let since = if is_applied {
+            "none since the isolation was applied"
+        } else {
+            "none"
+        };
+        line(TextRole::Head, "Last check", since);
     }
     for why in status.unseen {
         line(TextRole::Warning, "Not known", &safe(why));
@@ -181,7 +231,32 @@ mod tests {
             last_check: None,
             is_change_unfinished: false,
             unseen: &[],
+            needs_root: false,
         }
+    }
+
+    #[test]
+    fn a_label_is_printed_once_for_its_rows() {
+        let online = CpuSet::range(0, 3);
+        let all = [2, 3].map(|cpu| isolation(cpu, IsolationMeans::Partition));
+        let text = status_text(&status(&online, &all), Style::Plain);
+        assert_eq!(text.matches("Isolated").count(), 1, "{text}");
+        assert!(text.contains("\n              CPU 3: partition"), "{text}");
+    }
+
+    #[test]
+    fn without_root_the_journal_is_unknown_and_not_empty() {
+        let online = CpuSet::range(0, 3);
+        let unseen = ["the journal could not be read".to_owned()];
+        let unprivileged = MachineStatus {
+            unseen: &unseen,
+            needs_root: true,
+            ..status(&online, &[])
+        };
+        let text = status_text(&unprivileged, Style::Plain);
+        assert!(!text.contains("no CPU"), "{text}");
+        assert!(text.contains("Isolated      not known without root"), "{text}");
+        assert!(text.contains("`sudo quietcore status`"), "{text}");
     }
 
     #[test]

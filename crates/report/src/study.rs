@@ -8,8 +8,8 @@ use compare::{ComparisonAnswer, NoVerdictReason, Quantity, SetComparison, Verdic
 use std::collections::BTreeSet;
 
 /// The validity of the verdicts: they are those of `compare`.
-const PROMISE: &str = "Means over the runs. Within one pair, the chance that any number is called different without being so is \
-                       at most 5 %; `quietcore compare DIR/CELL DIR/CELL` has the ranges.";
+const PROMISE: &str = "Means over the runs. Within one pair, the chance of a false difference in any number is at most \
+     5 %; `quietcore compare DIR/CELL DIR/CELL` shows the ranges.";
 
 /// Two cells that differ in one axis.
 #[derive(Clone, Copy, Debug)]
@@ -65,7 +65,7 @@ pub(crate) fn lines(compared: &SetComparison) -> Vec<StudyLine> {
             Verdict::Higher => ("worse", range()),
             Verdict::NotShown => {
                 let least = bound(quantity.number, answer.detectable, BoundSide::Upper);
-                ("not shown", format!("one of {least} would be"))
+                ("not shown", format!("{least} would be shown"))
             }
         };
         StudyLine {
@@ -132,7 +132,7 @@ pub(crate) fn common_remarks<'a>(
     if !doubts.is_empty() {
         let all: Vec<String> = doubts.into_iter().map(safe).collect();
         lines.push(format!(
-            "Of some runs it is said that they are not as the machine will be used: {}.",
+            "Some runs are not representative of normal operation: {}.",
             all.join(", ")
         ));
     }
@@ -149,7 +149,7 @@ fn warmth(row: &PairRow) -> Option<String> {
         }
     });
     Some(format!(
-        "Temperature may be the reason: {}: the machine was at {first}, then at {other}. A processor that is too hot lowers its \
+        "Temperature may be the reason: {}: the machine was at {first}, then at {other}. A hot processor lowers its \
          clock; set `cool_to_c`.",
         head(row)
     ))

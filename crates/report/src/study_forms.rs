@@ -21,7 +21,7 @@ pub struct StudyForm {
 pub const STUDY_FORMS: [StudyForm; 4] = [
     StudyForm {
         name: "html",
-        about: "one page that needs nothing else",
+        about: "one self-contained page",
         write: study_html,
     },
     StudyForm {
@@ -31,12 +31,12 @@ pub const STUDY_FORMS: [StudyForm; 4] = [
     },
     StudyForm {
         name: "csv",
-        about: "every number of every run on a line of its own",
+        about: "every number of every run on its own line",
         write: csv::write,
     },
     StudyForm {
         name: "gnuplot",
-        about: "a script with its data inside: every cell's distribution over the others",
+        about: "a self-contained script that draws every cell's distribution over the others",
         write: gnuplot::write,
     },
 ];

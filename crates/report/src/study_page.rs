@@ -15,8 +15,8 @@ use formats::SeriesKind;
 use maud::{Markup, html};
 
 /// The warning above results of emulated processors.
-pub(crate) const STAMP: &str = "Emulated processor. These times are those of the emulator and say nothing about any machine; no \
-                                verdict is made of them.";
+pub(crate) const STAMP: &str = "Emulated processor. These times are those of the emulator and show nothing about a \
+     real machine; there is no verdict.";
 
 /// Content of the page.
 #[derive(Clone, Copy, Debug)]

@@ -8,8 +8,8 @@ use compare::{ComparisonAnswer, Quantity, Verdict};
 use study::which_knob::{KnobAnswer, KnobComparison, KnobEffect};
 
 /// The validity of the sentences.
-const PROMISE: &str = "The chance that any knob is called helpful or harmful without being so is at most 5 %, over all knobs \
-                       together; each range holds with 95 % within its own pair of cells.";
+const PROMISE: &str = "The chance that a knob is wrongly reported as helpful or harmful is at most 5 %, over all knobs \
+     together; each range has a confidence of 95 % within its own pair of cells.";
 
 /// Further facts for the report.
 #[derive(Clone, Copy, Debug)]
@@ -30,7 +30,7 @@ pub fn which_knob_text(answers: &[KnobAnswer], context: &KnobReportContext, styl
         text.wrapped_as(TextRole::Head, 0, 2, &line);
     }
     writeln!(text);
-    let head = row(["knob", "", "alone", "beside the others"]);
+    let head = row(["knob", "", "alone", "with the others"]);
     text.painted(TextRole::Quiet, &head.join(" "));
     for one in answers {
         let (word, role) = verdict(one.effect);
@@ -68,9 +68,9 @@ pub fn summary(answers: &[KnobAnswer]) -> Vec<String> {
         of(KnobEffect::Helped, "Helped this machine"),
         of(
             KnobEffect::HelpedAndDidHarm,
-            "Made some numbers better and others worse",
+            "Improved some numbers and worsened others",
         ),
-        of(KnobEffect::DidHarm, "Did harm"),
+        of(KnobEffect::DidHarm, "Harmful"),
         of(KnobEffect::NotShown, "No difference shown"),
         of(KnobEffect::NoVerdict, "No verdict"),
     ];
@@ -119,7 +119,7 @@ fn evidence(text: &mut ReportText, one: &KnobAnswer, context: &KnobReportContext
     let mut lines = Vec::new();
     let needs: Vec<String> = one.question.needs.iter().map(|knob| safe(knob)).collect();
     if !needs.is_empty() {
-        lines.push(format!("changes nothing alone: it needs {}", needs.join(" or ")));
+        lines.push(format!("no effect alone: it needs {}", needs.join(" or ")));
     }
     let along: Vec<String> = one.question.along.iter().map(|knob| safe(knob)).collect();
     if !along.is_empty() {
@@ -164,9 +164,11 @@ fn significant_numbers(side: &KnobComparison) -> Vec<String> {
         };
         let text = words(&side.compared, quantity, answer, None);
         let alone = match answer.verdict {
-            _ if is_reported_only => "; no harm, for less time is stolen and the longest gaps are not more".to_owned(),
+            _ if is_reported_only => {
+                "; not harmful, because less time is stolen and the longest gaps are not longer".to_owned()
+            }
             Verdict::Lower | Verdict::Higher if side.counts.is_empty() => {
-                format!("; by itself that would count, over all knobs it does not (p {percent:.0} %)")
+                format!("; significant alone, but not over all knobs (p {percent:.0} %)")
             }
             _ => String::new(),
         };
@@ -179,7 +181,7 @@ fn significant_numbers(side: &KnobComparison) -> Vec<String> {
     let mut lines: Vec<String> = answers.map(line).collect();
     if !side.counts.is_empty() {
         lines.push(format!(
-            "the chance of that without any difference is {percent:.2} %, over all knobs"
+            "the chance of this without a real difference is {percent:.2} %, over all knobs"
         ));
     }
     lines
@@ -188,7 +190,7 @@ fn significant_numbers(side: &KnobComparison) -> Vec<String> {
 fn remarks(answers: &[KnobAnswer], context: &KnobReportContext) -> Vec<String> {
     let few = (context.repetitions < context.least_repetitions).then(|| {
         format!(
-            "With {} of each cell nothing can be shown over so many comparisons; {} can.",
+            "{} of each cell cannot show a difference over so many comparisons; {} can.",
             runs(context.repetitions),
             context.least_repetitions
         )
@@ -267,20 +269,20 @@ mod tests {
         };
         let text = which_knob_text(&answers, &context, Style::Plain);
         for words in [
-            "Helped this machine: ksm_run.\nDid harm: rq_affinity.\nNo difference shown: irq_affinity.\n",
+            "Helped this machine: ksm_run.\nHarmful: rq_affinity.\nNo difference shown: irq_affinity.\n",
             "ksm_run                       helped p99 -50 %\n",
             "needs irq_affinity     p99 +33 %\n",
             "  bare -> only_ksm_run:\n  better: CPU 1 p99: ",
             "is 0.30 %",
-            "count, over all knobs it does not (p 6 %)",
+            "knobs (p 6 %)",
         ] {
             assert!(text.contains(words), "{words}: {text}");
         }
-        assert!(!text.contains("nothing can be shown"), "{text}");
+        assert!(!text.contains("cannot show a difference"), "{text}");
         let few = KnobReportContext {
             repetitions: 4,
             ..context
         };
-        assert!(which_knob_text(&answers, &few, Style::Plain).contains("nothing can be shown"));
+        assert!(which_knob_text(&answers, &few, Style::Plain).contains("cannot show a difference"));
     }
 }

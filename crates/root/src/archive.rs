@@ -65,16 +65,16 @@ fn fill(file: File, meter: &Rc<Meter>) -> Result<TreeBuilder, RootError> {
     meter.allow(MAX_HEADER);
     for entry in archive.entries().map_err(|error| bad(&error))? {
         let mut entry = entry.map_err(|error| match count {
-            0 if meter.why.borrow().is_none() && error.kind() != ErrorKind::OutOfMemory => broken(
-                "it is neither a tar archive nor one that is packed with gzip, bzip2, xz or zstd (or it is truncated)",
-            ),
+            0 if meter.why.borrow().is_none() && error.kind() != ErrorKind::OutOfMemory => {
+                broken("it is not a tar archive, plain or compressed with gzip, bzip2, xz or zstd (or it is truncated)")
+            }
             _ => bad(&error),
         })?;
         count += 1;
         add(&mut builder, &mut entry, meter)?;
         if count.max(builder.len()) > MAX_ENTRIES {
             return Err(broken(&format!(
-                "it has more than {MAX_ENTRIES} entries, so it is no captured machine"
+                "it has more than {MAX_ENTRIES} entries, so it is not a captured machine"
             )));
         }
         meter.allow(MAX_HEADER);
@@ -175,7 +175,7 @@ fn clean(path: &[u8]) -> Result<Cow<'_, [u8]>, RootError> {
     for name in path.split(|&byte| byte == b'/') {
         match name {
             b"" | b"." => continue,
-            b".." => return Err(hostile(&shown(), "a name that climbs out with `..`")),
+            b".." => return Err(hostile(&shown(), "a name that leaves the archive with `..`")),
             _ if !cleaned.is_empty() => cleaned.push(b'/'),
             _ => {}
         }
@@ -230,7 +230,7 @@ fn unreadable(meter: &Meter, error: &Error) -> RootError {
         Some(why) => broken(why),
         None if error.kind() == ErrorKind::UnexpectedEof => broken("it is truncated"),
         None if error.kind() == ErrorKind::OutOfMemory => broken(&format!(
-            "its decoder would need more than {} MiB of memory, so it is no captured machine",
+            "its decoder would need more than {} MiB of memory, so it is not a captured machine",
             MAX_DECODER_KIB >> 10
         )),
         None => broken(&format!("it is damaged or truncated ({error})")),
@@ -286,7 +286,7 @@ impl Meter {
         if bytes > MAX_BYTES {
             let limit = MAX_BYTES >> 20;
             return Err(self.refuse(format!(
-                "it unpacks to more than {limit} MiB, so it is no captured machine"
+                "it unpacks to more than {limit} MiB, so it is not a captured machine"
             )));
         }
         if bytes > RATIO_COUNTS_FROM && bytes / packed > MAX_RATIO {

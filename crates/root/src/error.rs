@@ -108,6 +108,13 @@ impl RootError {
     }
 }
 
+/// The C library's text for an errno: `No such file or directory`.
+#[must_use]
+pub fn errno_text(errno: i32) -> String {
+    let text = Error::from_raw_os_error(errno).to_string();
+    text.split(" (os error").next().unwrap_or(&text).to_owned()
+}
+
 /// The error of an operation on a path.
 pub(crate) fn failed(path: impl AsRef<Path>, operation: &'static str, error: impl Into<Error>) -> RootError {
     RootError::from_io(&path.as_ref().display().to_string(), operation, &error.into())
@@ -151,28 +158,24 @@ impl From<RootError> for Failure {
 
 impl From<&RootError> for Failure {
     fn from(error: &RootError) -> Failure {
-        const NOT_CAPTURED: &str = "name a directory or an archive that `quietcore snapshot` wrote";
-        const OWN_DIRECTORY: &str = "name a file in a directory of your own";
+        const NOT_CAPTURED: &str = "specify a directory or an archive that `quietcore snapshot` wrote";
+        const OWN_DIRECTORY: &str = "choose a file in a directory of your own";
         let shown = |path: &PathBuf| path.display().to_string();
         match error {
             RootError::Denied { path, .. } => Failure::new(
                 Status::Denied,
-                path,
+                format!("cannot access {path}"),
                 "permission denied",
                 "run it as root (sudo quietcore ...)",
             ),
-            RootError::Io {
-                path,
-                operation: doing,
-                errno,
-            } => Failure::unable(
-                path,
-                format!("{doing}: {}", std::io::Error::from_raw_os_error(*errno)),
-                "look at the path named above",
+            RootError::Io { path, operation, errno } => Failure::unable(
+                format!("cannot {operation} {path}"),
+                errno_text(*errno),
+                "check the path named above",
             ),
             RootError::Hostile { path, what } => Failure::usage(
                 path,
-                format!("{what}; captured roots may hold only files, directories and links that stay inside"),
+                format!("{what}; a captured root may contain only files, directories and links that stay inside"),
                 NOT_CAPTURED,
             ),
             RootError::Archive { path, why } => {
@@ -180,31 +183,31 @@ impl From<&RootError> for Failure {
             }
             RootError::Ending { path } => Failure::usage(
                 shown(path),
-                "this name says no archive format; end it in .tar, .tar.gz, .tar.bz2, .tar.xz or .tar.zst",
-                "give it a name with one of these endings",
+                "this name has no archive extension; end it in .tar, .tar.gz, .tar.bz2, .tar.xz or .tar.zst",
+                "use a name with one of these extensions",
             ),
             RootError::State { path, what } => {
-                Failure::unable(path, what, "move the file named above out of the way, then try again")
+                Failure::unable(path, what, "move the file named above away, then try again")
             }
             RootError::ForeignLink { path, uid } => Failure::new(
                 Status::Denied,
                 shown(path),
                 format!(
-                    "user {uid} owns a symbolic link in this path; links of root and of the user that runs quietcore are \
-                     followed, no others"
+                    "user {uid} owns a symbolic link in this path; quietcore follows only links of root and of the \
+                     user that runs it"
                 ),
                 OWN_DIRECTORY,
             ),
             RootError::ForeignPipe { path, uid } => Failure::new(
                 Status::Denied,
                 shown(path),
-                format!("it is a pipe of user {uid} in a directory where everybody may place files"),
+                format!("it is a pipe of user {uid} in a directory where every user may create files"),
                 OWN_DIRECTORY,
             ),
             RootError::Busy { path, holder } => Failure::new(
                 Status::Conflict,
                 "another quietcore is changing this machine",
-                format!("{holder} has the lock {path}"),
+                format!("{holder} holds the lock {path}"),
                 "wait until it has finished, then try again",
             ),
         }

@@ -31,8 +31,8 @@ pub(crate) const LOOPS: &str = "the links in this path form a loop";
 pub(crate) fn not_a_machine(path: &Path) -> RootError {
     RootError::Archive {
         path: path.to_owned(),
-        why: "it holds neither `proc` nor `sys`, at its top or in a single folder there; give a directory or archive \
-              that `quietcore snapshot` made, or one with copies of /proc and /sys"
+        why: "it contains neither `proc` nor `sys`, at its top or in a single folder there; pass a directory or \
+             archive from `quietcore snapshot`, or one with copies of /proc and /sys"
             .to_owned(),
     }
 }

@@ -51,7 +51,7 @@ pub fn files_in(dir: &Path) -> Result<Option<Vec<PathBuf>>, RootError> {
             files.push(path);
         }
     }
-    files.sort();
+    files.sort_unstable();
     Ok(Some(files))
 }
 

@@ -42,7 +42,7 @@ mod tracefs;
 mod tree;
 mod zstd;
 
-pub use error::RootError;
+pub use error::{RootError, errno_text};
 pub use failure::{Failure, Status};
 pub use live::Live;
 pub use ownership::{Ownership, changeable_by_others};
@@ -62,6 +62,7 @@ use tree::ArchiveTree;
 
 /// Whether the files describe the machine that we run on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Origin {
     /// The running machine.

@@ -69,7 +69,7 @@ impl Live {
         } else {
             Err(RootError::Io {
                 path: path.to_owned(),
-                operation: "short write",
+                operation: "write all of",
                 errno: libc::EIO,
             })
         }

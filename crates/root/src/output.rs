@@ -106,7 +106,7 @@ pub enum OutputTarget {
 pub fn check_named(path: &Path) -> Result<OutputTarget, Failure> {
     check(path).map_err(|error| Failure {
         status: Status::Usage,
-        next: "name a file in a directory that you may write to, on a disk with room".to_owned(),
+        next: "choose a file in a directory where you may write, on a disk with free space".to_owned(),
         ..error.into()
     })
 }

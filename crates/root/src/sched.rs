@@ -15,7 +15,7 @@ pub fn set_affinity(tid: u32, words: &[u64]) -> Result<(), i32> {
 }
 
 /// `sched_getaffinity`: the active CPUs of the mask, in the format of [`set_affinity`]. The buffer grows until the
-/// kernel's set fits.
+/// kernel's set fits, and keeps its capacity for the next call.
 ///
 /// # Errors
 /// The errno: ESRCH for a thread that has ended.
@@ -23,7 +23,7 @@ pub fn affinity(tid: u32, words: &mut Vec<u64>) -> Result<(), i32> {
     /// No kernel supports CPUs above this number.
     const MOST: usize = 1024;
     loop {
-        words.resize(words.len().max(16), 0);
+        words.resize(words.capacity().max(16), 0);
         let bytes = words.len() * 8;
         // SAFETY: the kernel writes at most `bytes` bytes into a buffer that lives across the call.
         let done = unsafe { libc::syscall(libc::SYS_sched_getaffinity, tid, bytes, words.as_mut_ptr()) };
@@ -31,8 +31,7 @@ pub fn affinity(tid: u32, words: &mut Vec<u64>) -> Result<(), i32> {
             -1 if errno() == libc::EINVAL && words.len() < MOST => words.resize(words.len() * 2, 0),
             -1 => return Err(errno()),
             written => {
-                let word_count = usize::try_from(written).unwrap_or(0) / 8;
-                words.iter_mut().skip(word_count).for_each(|word| *word = 0);
+                words.truncate(usize::try_from(written).unwrap_or(0) / 8);
                 return Ok(());
             }
         }

@@ -8,6 +8,15 @@ use std::time::{Duration, Instant};
 #[derive(Debug)]
 pub struct Spinner {
     pid: u32,
+    state: SpinnerState,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum SpinnerState {
+    Running,
+    /// It is killed only once: its number may later belong to another process.
+    Killed,
+    Reaped,
 }
 
 impl Spinner {
@@ -31,6 +40,7 @@ impl Spinner {
             }
             pid => Ok(Spinner {
                 pid: pid.unsigned_abs(),
+                state: SpinnerState::Running,
             }),
         }
     }
@@ -40,26 +50,35 @@ impl Spinner {
     pub fn pid(&self) -> u32 {
         self.pid
     }
+
+    /// Kills it, and waits this long for its end. Returns whether it has ended: it exits on its CPU, which a real-time task
+    /// may occupy.
+    pub fn end_within(&mut self, patience: Duration) -> bool {
+        let start = Instant::now();
+        if self.state == SpinnerState::Running {
+            send(self.pid, libc::SIGKILL);
+            self.state = SpinnerState::Killed;
+        }
+        while self.state != SpinnerState::Reaped {
+            let pid = libc::pid_t::try_from(self.pid).unwrap_or(libc::pid_t::MAX);
+            // SAFETY: no status is requested.
+            match unsafe { libc::waitpid(pid, std::ptr::null_mut(), libc::WNOHANG) } {
+                0 if start.elapsed() >= patience => break,
+                0 => std::thread::sleep(Duration::from_micros(100)),
+                -1 if errno() == libc::EINTR => {}
+                _ => self.state = SpinnerState::Reaped,
+            }
+        }
+        self.state == SpinnerState::Reaped
+    }
 }
 
-/// Time limit for its end: it dies on its CPU, which a real-time task may occupy.
+/// Time limit for the end of one that is dropped.
 const PATIENCE: Duration = Duration::from_millis(500);
 
 impl Drop for Spinner {
     fn drop(&mut self) {
-        send(self.pid, libc::SIGKILL);
-        let Ok(pid) = libc::pid_t::try_from(self.pid) else {
-            return;
-        };
-        let start = Instant::now();
-        while start.elapsed() < PATIENCE {
-            // SAFETY: no status is requested.
-            match unsafe { libc::waitpid(pid, std::ptr::null_mut(), libc::WNOHANG) } {
-                0 => std::thread::sleep(Duration::from_micros(100)),
-                -1 if errno() == libc::EINTR => {}
-                _ => return,
-            }
-        }
+        self.end_within(PATIENCE);
     }
 }
 
@@ -81,5 +100,13 @@ mod tests {
         }
         drop(spinner);
         assert!(!std::path::Path::new(&stat).exists());
+    }
+
+    #[test]
+    fn one_that_has_ended_is_not_killed_again() {
+        let mut spinner = Spinner::start().unwrap();
+        assert!(spinner.end_within(Duration::from_secs(10)));
+        assert!(spinner.end_within(Duration::ZERO));
+        assert!(!std::path::Path::new(&format!("/proc/{}", spinner.pid())).exists());
     }
 }

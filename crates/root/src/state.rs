@@ -226,7 +226,7 @@ impl StateDir {
         }
         if stat.st_mode & 0o077 != 0 {
             return Err(state(format!(
-                "its mode {:o} lets others in; look at what is in it, then `chmod 0700` it",
+                "its mode {:o} allows access by others; check its content, then `chmod 0700` it",
                 stat.st_mode & 0o7777
             )));
         }
@@ -284,12 +284,12 @@ impl StateDir {
             Ok(file) => file,
             Err(Errno::NOENT) => return Ok(None),
             Err(Errno::LOOP) => return Err(foreign_file_error(shown, "it is a symbolic link")),
-            Err(Errno::NXIO) => return Err(foreign_file_error(shown, "it is no plain file")),
+            Err(Errno::NXIO) => return Err(foreign_file_error(shown, "it is not a plain file")),
             Err(errno) => return Err(failed(&shown, "open", errno)),
         };
         let stat = rustix::fs::fstat(&file).on(&shown, "stat")?;
         if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
-            return Err(foreign_file_error(shown, "it is no plain file"));
+            return Err(foreign_file_error(shown, "it is not a plain file"));
         }
         if stat.st_uid != rustix::process::geteuid().as_raw() {
             return Err(foreign_file_error(shown, "it belongs to another user"));
@@ -365,7 +365,7 @@ fn dir_error(path: &Path, doing: &'static str, errno: Errno) -> RootError {
     let is_link = std::fs::symlink_metadata(path).is_ok_and(|meta| meta.file_type().is_symlink());
     match errno {
         Errno::LOOP | Errno::NOTDIR if is_link => foreign_file_error(shown, "it is a symbolic link"),
-        Errno::NOTDIR => foreign_file_error(shown, "it is no directory"),
+        Errno::NOTDIR => foreign_file_error(shown, "it is not a directory"),
         _ => failed(path, doing, errno),
     }
 }
@@ -373,7 +373,7 @@ fn dir_error(path: &Path, doing: &'static str, errno: Errno) -> RootError {
 fn foreign_file_error(path: String, what: &str) -> RootError {
     RootError::State {
         path,
-        what: format!("{what}; quietcore did not make it: remove it, then try again"),
+        what: format!("{what}; quietcore did not create it: remove it, then try again"),
     }
 }
 
@@ -382,7 +382,7 @@ fn check_component(name: &str, shown: &str) -> Result<(), RootError> {
     if bad {
         return Err(RootError::State {
             path: shown.to_owned(),
-            what: format!("`{name}` is no file name; use letters, digits, `-`, `_` and `.`"),
+            what: format!("`{name}` is not a valid file name; use letters, digits, `-`, `_` and `.`"),
         });
     }
     Ok(())

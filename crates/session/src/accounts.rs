@@ -72,7 +72,7 @@ fn owner_among(passwd: &str, groups: &str, text: &str) -> Result<String, Failure
             return Err(Failure::usage(
                 format!("`{}` names no user or group", report::safe(text)),
                 "--owner takes USER, USER:GROUP or :GROUP",
-                "name who may put tasks into the partition",
+                "give the user who may move tasks into the partition",
             ));
         }
         (user, _) => user_among(passwd, user)?,
@@ -136,8 +136,8 @@ fn find(
         )),
         (None, None, _) => Err(Failure::usage(
             format!("there is no user `{}`", report::safe(user)),
-            "/etc/passwd has no such name; other directories of users are not asked",
-            "give a name of /etc/passwd, or the user's number with --group",
+            "/etc/passwd has no such name; quietcore does not ask other user databases",
+            "use a name from /etc/passwd, or the user's number with --group",
         )),
     }
 }
@@ -156,7 +156,7 @@ fn group_number(groups: &str, group: &str) -> Result<u32, Failure> {
         Failure::usage(
             format!("there is no group `{}`", report::safe(group)),
             "/etc/group has no such name",
-            "give a name of /etc/group, or the group's number",
+            "use a name from /etc/group, or the group's number",
         )
     })
 }
@@ -164,9 +164,9 @@ fn group_number(groups: &str, group: &str) -> Result<u32, Failure> {
 /// The error for the number that makes the kernel leave a user or group unchanged: the program would stay root.
 fn no_id(kind: &str, text: &str) -> Failure {
     Failure::usage(
-        format!("{} is no {kind}", report::safe(text)),
+        format!("{} is not a valid {kind}", report::safe(text)),
         format!("the kernel reads the number {NO_ID} as \"no change\", so the program would keep its {kind}"),
-        format!("name the {kind} that the program should have"),
+        format!("choose the {kind} that the program should have"),
     )
 }
 

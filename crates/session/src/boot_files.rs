@@ -8,11 +8,11 @@ pub mod once;
 pub mod words;
 
 use crate::{ChangeLock, Session};
-use apply::boot_line::{BootChange, BootNotes, BootObservation, Runner, carry_out, finish, note_state, read_captured};
+use apply::boot_line::{BootChange, BootNotes, Runner, carry_out, finish, note_state, read_captured};
 use apply::{ApplyError, DurableStorage};
 use boot::{
-    BootError, BootSinceWrite, DetectedLoader, LineLimit, Loader, MARK, MachineTree, RecordedWords, Work, choose,
-    limit, missing_words, on_line, state_after,
+    BootError, BootObservation, BootSinceWrite, DetectedLoader, LineLimit, Loader, MARK, MachineTree, RecordedWords,
+    Work, choose, limit, missing_words, on_line, state_after,
 };
 use plan::boot_check::OwnBootWords;
 use root::state::LIB_DIR;
@@ -126,7 +126,7 @@ impl<'s> BootScene<'s> {
         if length <= most {
             return Ok(());
         }
-        let entry = "the running system, with what loader and firmware add,".to_owned();
+        let entry = "the running system, plus parameters added by loader and firmware,".to_owned();
         Err(BootError::TooLong {
             entry,
             length,
@@ -161,7 +161,7 @@ pub fn perform(
         match entries.is_empty() || entries.iter().any(|entry| boot::has_words(entry, requested)) {
             true => Ok(()),
             false => Err(ApplyError::Unable {
-                why: format!("no entry of {} has the words after its own tools ran", loader.name),
+                why: format!("no entry of {} has the parameters after its own tools ran", loader.name),
                 next: "nothing more".to_owned(),
             }),
         }
@@ -176,12 +176,19 @@ pub fn perform(
     // A directory that is empty again was created for this change.
     session.discard_empty_lasting_state()?;
     carried.map_err(|error| match &error {
-        ApplyError::RolledBack { errno: Some(libc::ENOSPC), .. } => Failure {
-            next: "make room on that file system, then try again".to_owned(),
+        ApplyError::RolledBack {
+            errno: Some(libc::ENOSPC),
+            ..
+        } => Failure {
+            next: "free space on that file system, then try again".to_owned(),
             ..error.into()
         },
-        ApplyError::RolledBack { errno: Some(libc::EROFS), .. } => Failure {
-            next: "mount it writable (`mount -o remount,rw`), then try again; image-based systems take their line from the image"
+        ApplyError::RolledBack {
+            errno: Some(libc::EROFS),
+            ..
+        } => Failure {
+            next: "mount it writable (`mount -o remount,rw`), then try again; image-based systems take the boot line \
+                 from the image"
                 .to_owned(),
             ..error.into()
         },

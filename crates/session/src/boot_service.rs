@@ -35,7 +35,7 @@ pub fn program(session: &Session) -> Result<String, Failure> {
     if !plain || ["/tmp/", "/run/", "/dev/"].iter().any(|dir| path.starts_with(dir)) {
         return Err(not_at_boot(
             &path,
-            "the program has to stay where it is, under a plain path",
+            "the program must stay where it is, and its path must be plain ASCII",
         ));
     }
     match changeable_by_others(path.as_ref())? {
@@ -43,7 +43,8 @@ pub fn program(session: &Session) -> Result<String, Failure> {
         Some((place, ownership)) => Err(not_at_boot(
             &path,
             &format!(
-                "root would run at each boot what others put there: {} is {ownership} (owner and group, mode)",
+                "at each boot, root would run a file that other users can replace: {} is {ownership} (owner and group, \
+                 mode)",
                 report::safe_path(&place)
             ),
         )),
@@ -54,7 +55,7 @@ fn not_at_boot(path: &str, why: &str) -> Failure {
     Failure::usage(
         format!("{} cannot be started at boot", report::safe(path)),
         why,
-        format!("put it at {PROGRAM}, owned by root and writable for root alone, and call that"),
+        format!("install it as {PROGRAM}, owned by root and writable only by root, and run that"),
     )
 }
 

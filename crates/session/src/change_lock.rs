@@ -105,9 +105,9 @@ impl Session {
         let Failure { status, what, why, .. } = error.into();
         self.warn(&Failure::new(
             status,
-            "limits or traces of a quietcore command that ended could not be removed",
+            "limits or traces of an earlier quietcore command could not be removed",
             format!("{what}: {why}"),
-            "each later command tries again; a restart of the machine removes them as well",
+            "each later command tries again; a restart of the machine also removes them",
         ));
     }
 

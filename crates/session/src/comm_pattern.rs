@@ -18,7 +18,7 @@ impl Glob {
         }
         let open = text.rfind('[');
         if open.is_some_and(|open| !text[open..].contains(']')) {
-            return Err(format!("`{text}` has a `[` without its `]`"));
+            return Err(format!("`{text}` has a `[` without a matching `]`"));
         }
         Ok(Glob(text.to_owned()))
     }

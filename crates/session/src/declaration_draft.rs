@@ -38,7 +38,7 @@ impl DeclarationDraft {
             None => PATH.to_owned(),
             Some(path) => std::path::absolute(path)
                 .map_err(|error| {
-                    let what = format!("{}: is no path", path.display());
+                    let what = format!("{}: not a valid path", path.display());
                     Failure::usage(what, error, "name a file")
                 })?
                 .display()
@@ -68,9 +68,9 @@ impl DeclarationDraft {
             } => (text, mode),
             _ => {
                 return Err(Failure::usage(
-                    format!("{path}: is no text file"),
-                    "a partition can be added to plain text only, and links are not followed",
-                    "move it away, or name another file with --config",
+                    format!("{path}: not a text file"),
+                    "a partition can be added to plain text files only, and links are not followed",
+                    "move it away, or choose another file with --config",
                 ));
             }
         };
@@ -115,9 +115,9 @@ impl SavedDeclaration {
     #[must_use]
     pub fn text(&self) -> String {
         match self.already {
-            true => format!("{} declares it already.\n", self.path),
+            true => format!("{} already declares it.\n", self.path),
             false => format!(
-                "{} declares it now; `quietcore apply --install-unit` lets it come back at boot.\n",
+                "{} now declares it; `quietcore apply --install-unit` applies it at boot.\n",
                 self.path
             ),
         }

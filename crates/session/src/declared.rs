@@ -30,7 +30,7 @@ pub fn read(session: &Session, named: Option<&Path>) -> Result<Option<DeclaredFi
                 unreadable(
                     &shown,
                     &error,
-                    "name a file of declarations with --config; `quietcore apply --cpus LIST --save` writes one",
+                    "name a declaration file with --config; `quietcore apply --cpus CPUS --save` writes one",
                 )
             })?;
             DeclaredFile::of(shown, &bytes).map(Some)
@@ -48,7 +48,7 @@ pub fn read(session: &Session, named: Option<&Path>) -> Result<Option<DeclaredFi
 /// A file that cannot be read or is not a regular file, and one that users other than root may write.
 pub fn own_bytes(session: &Session) -> Result<Option<Vec<u8>>, Failure> {
     let root = session.root();
-    let next = "look at this path: it needs a file that root can read, or nothing at all";
+    let next = "look at this path: it must be a file that root can read, or not exist";
     let mut bytes = Vec::new();
     let there = root
         .bytes_at_most(PATH, MOST_BYTES, &mut bytes)
@@ -127,10 +127,10 @@ impl DeclaredFile {
                 let error = Failure::usage(
                     format!("CPU {twice} is declared for two partitions"),
                     format!(
-                        "on this machine `{expression}` of partition {} holds it too",
+                        "on this machine `{expression}` of partition {} contains it too",
                         one.name()
                     ),
-                    "a CPU can be in one partition only: take it out of one of them",
+                    "a CPU can be in one partition only: remove it from one of them",
                 );
                 return Err(self.at(one.line, error));
             }
@@ -175,7 +175,7 @@ pub fn wrong(path: &str, error: &DeclarationError) -> Failure {
     };
     Failure::usage(
         format!("{place}: {}", error.what),
-        "nothing was written because of it",
+        "therefore nothing was written",
         error.next.clone(),
     )
 }
@@ -187,7 +187,7 @@ fn unreadable(path: &str, error: &root::RootError, next: &str) -> Failure {
     };
     let why = match error.errno() {
         Some(libc::ENOENT) => "there is no such file".to_owned(),
-        Some(libc::EFBIG) => format!("it has more than {MOST_BYTES} bytes"),
+        Some(libc::EFBIG) => format!("it is larger than {MOST_BYTES} bytes"),
         _ => error.to_string(),
     };
     Failure::new(status, format!("{}: cannot be read", report::safe(path)), why, next)
@@ -203,8 +203,8 @@ fn refuse_foreign(live: &Live, path: &str) -> Result<(), Failure> {
     }
     Err(Failure::new(
         Status::Denied,
-        format!("{path}: is not used"),
-        format!("others than root may write it (it belongs to {owner})"),
-        format!("look at what it says, then `chown root {path}; chmod 644 {path}`"),
+        format!("{path}: ignored"),
+        format!("users other than root may write it (it belongs to {owner})"),
+        format!("check its content, then `chown root {path}; chmod 644 {path}`"),
     ))
 }

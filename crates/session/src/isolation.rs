@@ -15,7 +15,7 @@ pub fn cpus(expression: &str, machine: &Machine) -> Result<CpuSet, Failure> {
         Failure::usage(
             "the CPU expression cannot be used",
             error,
-            "write a list such as 2-3,7; `quietcore cpus EXPR` evaluates one, `quietcore inspect` shows the CPUs",
+            "write a list such as 2-3,7; `quietcore cpus CPUS` evaluates one, `quietcore inspect` shows the CPUs",
         )
     })
 }
@@ -128,14 +128,14 @@ fn near(device: &str, machine: &Machine, root: &Root) -> Result<NearbyCpus, Fail
         return Ok(NearbyCpus {
             device: device.to_owned(),
             cpus: existing_cpus(device, machine)?,
-            what: "as named".to_owned(),
+            what: "as specified".to_owned(),
         });
     }
     let found = devices::locate(root, device).map_err(|error| {
         Failure::usage(
             format!("there is no device `{}`", report::safe(device)),
             error.why,
-            "name one as `ip link`, `lsblk` or `lspci -D` do: eth0, nvme0n1, 0000:3b:00.0, /dev/sda; or node:0",
+            "use a name from `ip link`, `lsblk` or `lspci -D`: eth0, nvme0n1, 0000:3b:00.0, /dev/sda; or node:0",
         )
     })?;
     Ok(NearbyCpus::of(&found, &machine.topology)?)

@@ -5,6 +5,7 @@ use crate::rt_group::NoRuntime;
 use crate::{ChangeLock, isolation};
 use apply::{ApplyLayer, ChangeOutcome, Journal, JournalState, MovePurpose, MoveUnit, PlannedMove, ThreadMove};
 use machine::{CpuSet, Hierarchy, Machine, Task, Version};
+use plan::words::did_you_mean;
 use plan::{Intent, partition_path};
 use root::{Failure, Root, Status};
 use std::ffi::OsString;
@@ -64,14 +65,14 @@ impl ActivePartition {
         if cpus.is_empty() || !cpus.is_subset(&self.cpus) {
             return Err(Failure::usage(
                 format!("CPU {cpus} is not in the partition {}", self.path),
-                format!("it has CPU {}", self.cpus),
-                "choose among those",
+                format!("its CPUs are {}", self.cpus),
+                "choose from those",
             ));
         }
         if !cpus.intersects(&machine.topology.online) {
             return Err(Failure::unable(
                 format!("CPU {cpus} is offline"),
-                format!("online are {}", machine.topology.online),
+                format!("the online CPUs are {}", machine.topology.online),
                 "choose CPUs of the partition that are online",
             ));
         }
@@ -79,13 +80,15 @@ impl ActivePartition {
     }
 }
 
-/// The error when no such partition is active.
+/// The error when no such partition is active, with similar names of those that are.
 #[must_use]
-pub fn no_partition(name: &str) -> Failure {
+pub fn no_partition(name: &str, in_force: &[Intent]) -> Failure {
+    let names = in_force.iter().map(|intent| intent.name.as_str());
     Failure::unable(
         format!("there is no partition {}", report::safe(name)),
-        "nothing with that name is in force",
-        "make it with `quietcore apply --cpus LIST`, see `quietcore history`",
+        "no partition of that name is active",
+        did_you_mean(name, names)
+            .unwrap_or_else(|| "create it with `quietcore apply --cpus CPUS`, see `quietcore history`".to_owned()),
     )
 }
 
@@ -137,7 +140,7 @@ pub fn join(
     };
     let (Some(hierarchy), Some(mut journal)) = (&machine.cgroups.cpuset, Journal::open(changing.state())?) else {
         return Err(failed(
-            "nothing is in force".to_owned(),
+            "no partition is active".to_owned(),
             "see `quietcore history`".to_owned(),
         ));
     };
@@ -158,7 +161,7 @@ pub fn join(
     let arrivals = apply::relocate(&ground, &mut journal, &[parcel])?;
     let arrival = arrivals
         .first()
-        .ok_or_else(|| failed("/proc does not show it".to_owned(), "mount /proc".to_owned()))?;
+        .ok_or_else(|| failed("/proc does not list it".to_owned(), "mount /proc".to_owned()))?;
     match (&arrival.outcome, arrival.pin_refused) {
         (ChangeOutcome::Done, None) => Ok(()),
         (ChangeOutcome::Done, Some(errno)) => Err(Failure::unable(
@@ -171,7 +174,10 @@ pub fn join(
             let (why, next) = refused(*errno, task.as_ref(), root, machine, &partition.path);
             Err(failed(why, next))
         }
-        (other, _) => Err(failed(other.text(), "look who else moves tasks here".to_owned())),
+        (other, _) => Err(failed(
+            other.text(),
+            "find out which other program moves tasks here".to_owned(),
+        )),
     }
 }
 
@@ -179,7 +185,11 @@ pub fn join(
 #[must_use]
 pub fn become_program(command: &[OsString]) -> Failure {
     let Some((program, arguments)) = command.split_first() else {
-        return Failure::usage("no program was named", "there is nothing to run", "write it after --");
+        return Failure::usage(
+            "no program was named",
+            "the command line contains no program",
+            "write it after --",
+        );
     };
     let error = std::process::Command::new(program).args(arguments).exec();
     let (code, next) = match error.kind() {
@@ -188,7 +198,7 @@ pub fn become_program(command: &[OsString]) -> Failure {
     };
     Failure::new(
         Status::Program(code),
-        format!("{} was not started", program.to_string_lossy()),
+        format!("{} could not be started", program.to_string_lossy()),
         error,
         next,
     )
@@ -254,22 +264,22 @@ pub fn refused(errno: i32, task: Option<&Task>, root: &Root, machine: &Machine, 
     let both = |why: &str, next: &str| (format!("{why} ({error})"), next.to_owned());
     match errno {
         libc::EINVAL if realtime && has_cpu => both(
-            "RT_GROUP_SCHED: this cgroup has the cpu controller too, and with it no real-time runtime for a FIFO or RR task",
-            "take `cpu` out of cgroup.subtree_control above it, or make the task SCHED_OTHER first (--policy other)",
+            "RT_GROUP_SCHED: this cgroup also has the cpu controller, and no real-time runtime for a FIFO or RR task",
+            "remove `cpu` from cgroup.subtree_control above it, or make the task SCHED_OTHER first (--policy other)",
         ),
         libc::EINVAL if group.is_some() => group
             .map(|group| (group.why(), group.next(task.map_or(0, |task| task.key.tid))))
             .unwrap_or_default(),
         libc::EINVAL if task.is_some_and(Task::is_kernel) => both(
-            "the kernel keeps this thread of its own where it is",
-            "none is needed: it works for the kernel",
+            "the kernel does not let this kernel thread move",
+            "none needed: it is a kernel thread",
         ),
         libc::EBUSY if deadline => both(
             "the CPUs there have no SCHED_DEADLINE share left for this task",
-            "give it another policy first, then its own again",
+            "give it another policy first, and then its own policy again",
         ),
         libc::EBUSY => both(
-            "a cgroup that hands controllers to its children holds no tasks itself",
+            "a cgroup that passes controllers to its children cannot contain tasks itself",
             "move it to one of its children",
         ),
         libc::ENOSPC => both(
@@ -277,13 +287,28 @@ pub fn refused(errno: i32, task: Option<&Task>, root: &Root, machine: &Machine, 
             "look at its cpuset.cpus and cpuset.mems",
         ),
         libc::EACCES | libc::EPERM => both(
-            "not permitted: the task is another user's, or the cgroup is not delegated to you",
+            "not permitted: the task belongs to another user, or the cgroup is not delegated to you",
             "run it as root (sudo quietcore ...)",
         ),
         libc::EOPNOTSUPP => both(
-            "on cgroup v2 a thread leaves its process only for a threaded cgroup, and one with tasks cannot become threaded",
-            "recreate the partition with its programs inside: quietcore apply --resize --threaded --cpus LIST",
+            "on cgroup v2 a single thread can move only to a threaded cgroup, and a cgroup that contains tasks cannot \
+             become threaded",
+            "recreate the partition with its programs inside: quietcore apply --resize --threaded --cpus CPUS",
         ),
         _ => (error, "look at the cgroup named above".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plan::{PartitionName, Profile};
+
+    #[test]
+    fn a_misspelled_partition_gets_the_name_of_one_that_is_active() {
+        let name = PartitionName::new("audio").unwrap();
+        let active = Intent::new(name, CpuSet::range(2, 2), Profile::Balanced);
+        assert_eq!(no_partition("adio", &[active]).next, "did you mean audio?");
+        assert!(no_partition("adio", &[]).next.contains("`quietcore apply"));
     }
 }

@@ -39,7 +39,7 @@ pub fn parse(text: &str) -> Result<SchedulingPolicy, String> {
     };
     let plain = |policy| match rest {
         None => Ok(SchedulingPolicy::Plain { policy, priority: 0 }),
-        Some(_) => Err(format!("`{word}` has no priority")),
+        Some(_) => Err(format!("`{word}` takes no priority")),
     };
     let realtime = |policy| match rest.map(str::parse) {
         Some(Ok(priority @ 1..=99)) => Ok(SchedulingPolicy::Plain { policy, priority }),
@@ -53,7 +53,7 @@ pub fn parse(text: &str) -> Result<SchedulingPolicy, String> {
         "rr" => realtime(Rr),
         "deadline" => deadline(rest.unwrap_or_default()),
         _ => Err(format!(
-            "`{text}` is no policy: use other, batch, idle, fifo:80, rr:50 or deadline:100us/500us/1ms"
+            "`{text}` is not a policy: use other, batch, idle, fifo:80, rr:50 or deadline:100us/500us/1ms"
         )),
     }
 }
@@ -77,10 +77,10 @@ fn deadline(text: &str) -> Result<SchedulingPolicy, String> {
         _ => return Err("write deadline:RUNTIME/DEADLINE/PERIOD, as in deadline:100us/500us/1ms".to_owned()),
     };
     if runtime_ns < SHORTEST_NS {
-        return Err("the runtime must be 1024 ns at least".to_owned());
+        return Err("the runtime must be at least 1024 ns".to_owned());
     }
     if runtime_ns > deadline_ns || deadline_ns > period_ns {
-        return Err("runtime, deadline and period must not decrease: 100us/500us/1ms".to_owned());
+        return Err("runtime, deadline and period must not decrease in this order: 100us/500us/1ms".to_owned());
     }
     Ok(SchedulingPolicy::Deadline {
         runtime_ns,
@@ -136,29 +136,34 @@ impl SchedulingPolicy {
             .then(|| NoRuntime::of(root, machine, tid))
             .flatten();
         match (self, errno) {
-            (SchedulingPolicy::Deadline { runtime_ns, period_ns, .. }, libc::EBUSY) => (
+            (
+                SchedulingPolicy::Deadline {
+                    runtime_ns, period_ns, ..
+                },
+                libc::EBUSY,
+            ) => (
                 format!(
-                    "the kernel admits no more SCHED_DEADLINE on these CPUs: {} of a CPU is asked for ({error})",
+                    "the kernel admits no more SCHED_DEADLINE tasks on these CPUs: the task requests {} of a CPU \
+                     ({error})",
                     share(runtime_ns, period_ns)
                 ),
-                "ask for less runtime or a longer period; kernel.sched_rt_runtime_us is the share that all such tasks may have".to_owned(),
+                "request less runtime or a longer period; kernel.sched_rt_runtime_us limits the share of all such \
+                 tasks together"
+                    .to_owned(),
             ),
             (SchedulingPolicy::Deadline { .. }, libc::EPERM) => (
                 "SCHED_DEADLINE needs CAP_SYS_NICE, and a thread that may run on every CPU of its scheduling domain: \
-                 all unbalanced CPUs together are one, also those of isolcpus= and of other partitions"
+                 all CPUs without load balancing form one domain, including those of isolcpus= and of other partitions"
                     .to_owned(),
-                "leave out --cpus and --pin, and keep to one partition and no isolcpus=; or use fifo:PRIORITY".to_owned(),
+                "leave out --cpus and --pin, and use one partition and no isolcpus=; or use fifo:PRIORITY".to_owned(),
             ),
             (SchedulingPolicy::Deadline { .. }, libc::EINVAL) => (
-                "the kernel does not take these times".to_owned(),
+                "the kernel does not accept these times".to_owned(),
                 "keep the period between kernel.sched_deadline_period_min_us and _max_us (100us and 4s)".to_owned(),
             ),
             (_, libc::EPERM) => match no_runtime {
                 Some(group) => (group.why(), group.next(tid)),
-                None => (
-                    error,
-                    "run it as root or with CAP_SYS_NICE".to_owned(),
-                ),
+                None => (error, "run it as root or with CAP_SYS_NICE".to_owned()),
             },
             _ => (error, "use another policy or priority".to_owned()),
         }

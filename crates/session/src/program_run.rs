@@ -73,12 +73,13 @@ pub fn run_program(session: &Session, options: &RunOptions) -> Result<Status, Fa
             "try again; there may be too many processes or open files",
         ))
     };
-    let (started, starts) = std::io::pipe().map_err(|error| failed("no pipe to the program could be made", error))?;
+    let (started, starts) =
+        std::io::pipe().map_err(|error| failed("the pipe to the program could not be created", error))?;
     let parent = std::process::id();
     let former = process::block_signals();
     let child = process::fork().map_err(|errno| {
         failed(
-            "the program's process could not be made",
+            "the program's process could not be created",
             std::io::Error::from_raw_os_error(errno),
         )
     })?;
@@ -115,7 +116,7 @@ impl LatencyHold {
                 .iter()
                 .for_each(|line| session.note(&format!("note: left alone: {line}\n"))),
             Err(error) => session.note(&format!(
-                "note: the latency of the CPUs was not given back: {}; `quietcore undo` does it\n",
+                "note: the latency limit of the CPUs was not removed: {}; `quietcore undo` removes it\n",
                 error.why
             )),
         }
@@ -145,7 +146,7 @@ pub(super) struct PreparedRun<'s> {
 
 impl<'s> PreparedRun<'s> {
     fn check(session: &'s Session, options: &RunOptions) -> Result<PreparedRun<'s>, Failure> {
-        let nothing = || partition::no_partition(&options.partition);
+        let nothing = || partition::no_partition(&options.partition, &session.in_force());
         let changing = session.lock_existing()?.ok_or_else(nothing)?;
         let root = session.root();
         let machine = session.machine();
@@ -162,8 +163,8 @@ impl<'s> PreparedRun<'s> {
         let unpinned = pins.all.is_none() && pins.named.is_empty();
         if unpinned && partition.cpus.len() > 1 && !partition.is_balanced(root, prefix) {
             session.note(&format!(
-                "note: the scheduler does not spread tasks over CPU {}: what the program starts stays on one of them \
-                 unless it is pinned (--cpus, --pin, or by the program itself)\n",
+                "note: the scheduler does not distribute tasks over CPU {}: what the program starts stays on one of \
+                 them unless it is pinned (--cpus, --pin, or by the program itself)\n",
                 partition.cpus
             ));
         }
@@ -185,7 +186,7 @@ impl<'s> PreparedRun<'s> {
         }
         let changing = session
             .lock_existing()?
-            .ok_or_else(|| partition::no_partition(&options.partition))?;
+            .ok_or_else(|| partition::no_partition(&options.partition, &session.in_force()))?;
         let own = machine::tasks::read_one(self.root, std::process::id()).map(|task| task.key);
         let microseconds = u32::try_from(time.as_micros()).unwrap_or(u32::MAX);
         let cpus = self.cpus();
@@ -196,7 +197,7 @@ impl<'s> PreparedRun<'s> {
             return Ok(LatencyHold::PerCpu(own));
         }
         session.note(&format!(
-            "note: CPU {cpus} has no pm_qos_resume_latency_us of its own here: the latency is held for all CPUs\n"
+            "note: CPU {cpus} has no pm_qos_resume_latency_us file here: the latency limit applies to all CPUs\n"
         ));
         Ok(LatencyHold::Everywhere(request_global_latency(time)?))
     }
@@ -229,15 +230,15 @@ impl<'s> PreparedRun<'s> {
             self.bind(nodes)?;
         }
         if options.no_thp {
-            process::disable_thp().map_err(|errno| refusal("huge pages cannot be switched off", errno))?;
+            process::disable_thp().map_err(|errno| refusal("huge pages cannot be disabled", errno))?;
         }
         if let Some(nice) = options.nice {
-            root::sched::set_nice(0, nice).map_err(|errno| refusal("the nice value was refused", errno))?;
+            root::sched::set_nice(0, nice).map_err(|errno| refusal("the kernel refused the nice value", errno))?;
         }
         if let Some(policy) = options.policy {
             policy.set_for(0).map_err(|errno| {
                 let (why, next) = policy.refused(errno, self.root, &self.machine, std::process::id());
-                Failure::new(Status::Denied, "the policy was refused", why, next)
+                Failure::new(Status::Denied, "the kernel refused the policy", why, next)
             })?;
         }
         if let Some(Identity { uid, gid, groups }) = &self.identity {
@@ -245,14 +246,13 @@ impl<'s> PreparedRun<'s> {
                 .map_err(|errno| refusal("the user could not be changed", errno))?;
         }
         if let Some(parent) = parent {
-            process::kill_with_parent(parent)
-                .map_err(|errno| refusal("the parent that should have stayed is gone", errno))?;
+            process::kill_with_parent(parent).map_err(|errno| refusal("the parent process has ended", errno))?;
         }
         Ok(())
     }
 
     fn join(&self, session: &Session, options: &RunOptions) -> Result<(), Failure> {
-        let nothing = || partition::no_partition(&options.partition);
+        let nothing = || partition::no_partition(&options.partition, &session.in_force());
         let changing = session.lock_existing()?.ok_or_else(nothing)?;
         // It may have been undone since it was read.
         let partition =
@@ -270,7 +270,7 @@ impl<'s> PreparedRun<'s> {
                 format!("memory cannot be bound to node {nodes}"),
                 std::io::Error::from_raw_os_error(errno),
                 format!(
-                    "the cpuset may allow other nodes only: see {}/cpuset.mems",
+                    "the cpuset may allow only other nodes: see {}/cpuset.mems",
                     self.partition.path
                 ),
             )),
@@ -280,7 +280,7 @@ impl<'s> PreparedRun<'s> {
 
 fn nodes(list: &str, machine: &Machine) -> Result<CpuSet, Failure> {
     let nodes = CpuSet::parse_list(list)
-        .map_err(|error| Failure::usage("the list of memory nodes cannot be used", error, "write it as 0 or 0-1"))?;
+        .map_err(|error| Failure::usage("the list of memory nodes is not valid", error, "write it as 0 or 0-1"))?;
     let mut there: CpuSet = machine
         .topology
         .memory_nodes()
@@ -293,7 +293,7 @@ fn nodes(list: &str, machine: &Machine) -> Result<CpuSet, Failure> {
         return Err(Failure::usage(
             format!("there is no memory node {}", nodes.minus(&there)),
             format!("nodes with memory are {there}"),
-            "choose among those; `quietcore inspect` shows them",
+            "choose from those; `quietcore inspect` lists them",
         ));
     }
     Ok(nodes)

@@ -28,14 +28,10 @@ pub fn read_recording(path: &Path) -> Result<Recording, Failure> {
 fn read(name: &str, input: &mut dyn BufRead) -> Result<Recording, Failure> {
     formats::read(input).map_err(|error| {
         let next = match error {
-            ReadError::Unknown => {
-                let readers = formats::FORMATS.iter().filter(|format| format.reader.is_some());
-                let known: Vec<&str> = readers.map(|format| format.what).collect();
-                format!("give it one of these: {}", known.join("; "))
-            }
-            ReadError::Io(_) => "look at the disk that it is on".to_owned(),
-            _ => "give it the whole output of one run, as the tool wrote it".to_owned(),
+            ReadError::Unknown => "pass a file in one of the formats that `quietcore report --help` lists".to_owned(),
+            ReadError::Io(_) => "check the disk that contains it".to_owned(),
+            _ => "pass the whole output of one run, as the tool wrote it".to_owned(),
         };
-        Failure::usage(format!("{name} cannot be understood"), error, next)
+        Failure::usage(format!("{name} cannot be parsed"), error, next)
     })
 }

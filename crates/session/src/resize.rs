@@ -63,14 +63,14 @@ pub fn make_room(
         changing.session.warn(&Failure::conflict(
             "a task keeps its affinity",
             line,
-            "give it another one with `taskset`, if that is not what it wants",
+            "change it with `taskset` if the task needs another one",
         ));
     }
     if undone.is_open(Force::No) {
         return Err(Failure::conflict(
             format!("partition {name} cannot be undone to be recreated"),
             undone.remains().join("; "),
-            "see `quietcore undo --force` and `undo --keep`, then apply again",
+            "see `quietcore undo --force` and `undo --skip-changed`, then apply again",
         ));
     }
     Ok(Some(FormerPartition {
@@ -94,10 +94,10 @@ impl FormerPartition {
         let name = intent.name.as_str();
         let partition = partition::partition_in_force(changing, machine, name)?;
         let (Some(partition), Some(hierarchy)) = (partition, &machine.cgroups.cpuset) else {
-            return Err(partition::no_partition(name));
+            return Err(partition::no_partition(name, &[]));
         };
         let Some(mut journal) = Journal::open(changing.state())? else {
-            return Err(partition::no_partition(name));
+            return Err(partition::no_partition(name, &[]));
         };
         let ground = changing.move_context(hierarchy, &partition.reserved_cpus);
         let dwelling = TaskDestination {
@@ -112,24 +112,24 @@ impl FormerPartition {
                 (ChangeOutcome::Done, None) | (ChangeOutcome::Gone, _) => return None,
                 (ChangeOutcome::Done, Some(errno)) => {
                     format!(
-                        "is in, but not pinned as before: {}",
+                        "is inside, but not pinned as before: {}",
                         std::io::Error::from_raw_os_error(errno)
                     )
                 }
-                (other, _) => format!("did not come back into partition {name}: {}", other.text()),
+                (other, _) => format!("was not moved back into partition {name}: {}", other.text()),
             };
             let message = format!("{} {why}", arrival.before.comm);
             Some(
                 Finding::new(Level::Error, FindingId::TASK_LEFT_OUT, task, message)
-                    .fix("bring it in with `quietcore move`"),
+                    .fix("move it in with `quietcore move`"),
             )
         });
         applied.findings.extend(trouble);
         for task in self.partition_tasks.without_policy(&changing.host) {
-            let message = format!("{task} could not be given the policy that it had before");
+            let message = format!("{task} could not be given its previous policy");
             applied
                 .findings
-                .push(Finding::new(Level::Error, FindingId::POLICY_LOST, task, message).fix("give it again with chrt"));
+                .push(Finding::new(Level::Error, FindingId::POLICY_LOST, task, message).fix("set it again with chrt"));
         }
         Ok(())
     }
@@ -142,13 +142,13 @@ impl FormerPartition {
                 format!("partition {name} is as it was before, with CPU {}", self.intent.cpus)
             }
             Ok(_) => {
-                format!("partition {name} is in force again, but not all is as before: look at its tasks")
+                format!("partition {name} is active again, but not everything is as before: check its tasks")
             }
             Err(error) => {
                 // Its programs are back in their original cgroups; only their policies remain to be restored.
                 let undone = self.roll_back(changing).unwrap_or_default();
                 let remains = undone.remains().join("; ");
-                format!("partition {name} is gone: {} {remains}", error.why)
+                format!("partition {name} no longer exists: {} {remains}", error.why)
             }
         };
         let why = format!("{}; {again}", error.why);

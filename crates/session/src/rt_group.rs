@@ -52,7 +52,8 @@ impl NoRuntime {
                 self.cgroup
             ),
             None => format!(
-                "RT_GROUP_SCHED: on cgroup v2 no group with the cpu controller, such as {}, may hold real-time tasks",
+                "RT_GROUP_SCHED: on cgroup v2, a group with the cpu controller, such as {}, cannot contain real-time \
+                 tasks",
                 self.cgroup
             ),
         }
@@ -67,11 +68,11 @@ impl NoRuntime {
                     .strip_suffix(&format!("{}/cpu.rt_runtime_us", self.cgroup.trim_end_matches('/')))
                     .unwrap_or("/sys/fs/cgroup/cpu");
                 format!(
-                    "`echo 100000 >{file}` gives it 10 % of real time, or `echo {tid} >{top}/tasks` takes the task out"
+                    "`echo 100000 >{file}` gives it 10 % of real time, or `echo {tid} >{top}/tasks` moves the task out"
                 )
             }
             None => {
-                "take `cpu` out of cgroup.subtree_control above it, or move the task to a group without it".to_owned()
+                "remove `cpu` from cgroup.subtree_control above it, or move the task to a group without it".to_owned()
             }
         }
     }

@@ -96,9 +96,9 @@ impl Session {
     pub fn writable(&self) -> Result<&Live, Failure> {
         self.live.as_ref().ok_or_else(|| {
             Failure::usage(
-                "a captured machine is not changed",
+                "a captured machine cannot be changed",
                 "its files are a copy",
-                "leave --root out to change the running machine",
+                "leave out --root to change the running machine",
             )
         })
     }
@@ -146,7 +146,7 @@ impl Session {
             Failure::new(
                 Status::Bug,
                 RUN_DIR,
-                "it was made and is absent",
+                "it was just created and is missing",
                 "report this as a bug",
             )
         })

@@ -78,7 +78,7 @@ pub fn move_tasks(session: &Session, options: &MoveOptions) -> Result<MoveSummar
         Direction::Into(name) => (MoveDirection::In, name),
         Direction::OutOf(name) => (MoveDirection::Out, name),
     };
-    let nothing = || partition::no_partition(name);
+    let nothing = || partition::no_partition(name, &session.in_force());
     let changing = session.lock_existing()?.ok_or_else(nothing)?;
     let root = session.root();
     let machine = session.machine();
@@ -318,7 +318,7 @@ impl Mover<'_> {
                 .as_ref()
                 .map_or("its CPU".to_owned(), |cpus| format!("CPU {cpus}"));
             return Some(format!(
-                "the kernel has bound this thread of its own to {cpus}; it cannot be moved"
+                "the kernel has bound this kernel thread to {cpus}; it cannot be moved"
             ));
         }
         if one.whole || self.partition.version == Version::V1 {
@@ -329,7 +329,8 @@ impl Mover<'_> {
             MoveDirection::In => self.obstacle(one),
             MoveDirection::Out if self.is_threaded() || self.is_there(one) => None,
             MoveDirection::Out => Some(format!(
-                "its process is in the partition as a whole, and on cgroup v2 goes out as a whole: quietcore move --pid {} --out",
+                "its process is in the partition as a whole, and on cgroup v2 must leave as a whole: quietcore move \
+                 --pid {} --back",
                 one.tasks.first().map_or(one.leader, |task| task.pid)
             )),
         }
@@ -403,7 +404,7 @@ impl Mover<'_> {
             }
             (ChangeOutcome::Done, Some(errno)) => {
                 let error = std::io::Error::from_raw_os_error(errno);
-                line.leave(Some(errno), format!("it is in, but cannot be pinned: {error}"));
+                line.leave(Some(errno), format!("it was moved in, but cannot be pinned: {error}"));
             }
             (ChangeOutcome::Refused(errno), _) => {
                 let (why, next) =
@@ -411,7 +412,7 @@ impl Mover<'_> {
                 line.leave(Some(*errno), format!("{why}; {next}"));
             }
             (other, _) => {
-                line.leave(None, format!("another program moved it at once: {}", other.text()));
+                line.leave(None, format!("another program moved it immediately: {}", other.text()));
             }
         }
         self.lines.push(line);
@@ -445,7 +446,7 @@ impl Mover<'_> {
             };
             line.leave(
                 Some(errno),
-                format!("it is in, but its policy was refused: {why}; {next}"),
+                format!("it was moved in, but its policy was refused: {why}; {next}"),
             );
         }
     }

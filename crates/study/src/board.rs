@@ -28,11 +28,11 @@ pub const RUN_COMMAND: [&str; 3] = ["study", "on-board", "conduct"];
 pub fn check_host(host: &str) -> Result<(), &'static str> {
     match host {
         "" => Err("it is empty"),
-        _ if host.starts_with('-') => Err("ssh would take it for one of its options"),
+        _ if host.starts_with('-') => Err("ssh would read it as an option"),
         _ if host.chars().any(|letter| letter.is_whitespace() || letter.is_control()) => {
             Err("it has a blank or a control character")
         }
-        _ if host.contains("@-") || host.starts_with('@') || host.ends_with('@') => Err("it is no USER@HOST"),
+        _ if host.contains("@-") || host.starts_with('@') || host.ends_with('@') => Err("it is not USER@HOST"),
         _ => Ok(()),
     }
 }
@@ -142,7 +142,7 @@ pub enum ProgramMismatch {
     #[error("quietcore is not built for {0}")]
     NoTarget(String),
     /// The program is for another processor.
-    #[error("it is no program for {processor}; one for that is built as {target}")]
+    #[error("it is not a program for {processor}; the build target for that is {target}")]
     Other {
         /// The output of `uname -m`.
         processor: String,

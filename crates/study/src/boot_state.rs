@@ -30,7 +30,7 @@ impl Study {
         let boot_words = self.boots.get(boot)?.words_for(cpus);
         let there: Vec<&str> = words(line).collect();
         if let Some(missing) = boot_words.iter().find(|word| !there.contains(&word.as_str())) {
-            return Some(format!("{missing} is not on the line"));
+            return Some(format!("{missing} is not on the boot line"));
         }
         let name = |word: &str| Parameter::parse(word).name;
         let others = self.boots.iter().flat_map(|other| &other.words);
@@ -38,7 +38,7 @@ impl Study {
         let line = parse_cmdline(line);
         let found = foreign.find_map(|other| line.last(&name(other)))?;
         Some(format!(
-            "{} is on the line, and only other boots of the study have it",
+            "{} is on the boot line, and belongs only to other boots of the study",
             found.name
         ))
     }
@@ -58,8 +58,10 @@ impl Study {
         let required = named.or(own)?;
         match running {
             Some(running) if running == required => None,
-            Some(running) => Some(format!("kernel {running} runs, and not {required}")),
-            None => Some(format!("which kernel runs is not known, and it should be {required}")),
+            Some(running) => Some(format!("kernel {running} is running instead of {required}")),
+            None => Some(format!(
+                "it is unknown which kernel is running; it should be {required}"
+            )),
         }
     }
 

@@ -42,7 +42,7 @@ impl Boot {
     #[must_use]
     pub fn text(&self, cpus: &CpuSet) -> String {
         let words = match self.words.is_empty() {
-            true => "the line as it is".to_owned(),
+            true => "the present boot line".to_owned(),
             false => self.words_for(cpus).join(" "),
         };
         match &self.kernel {
@@ -71,21 +71,25 @@ pub(crate) fn preemptions(axes: &Axes, context: &ParseContext) -> Result<Vec<Str
     let Some(axis) = &axes.preemption else {
         return Ok(Vec::new());
     };
-    let levels = levels(Some(axis), "preemption", "as the machine has it", context)?;
+    let levels = levels(Some(axis), "preemption", "the preemption model of the machine", context)?;
     for (word, line) in &levels {
         if !MODELS.contains(&word.as_str()) {
             let next = format!(
-                "write some of {}; other kernels are the axis `kernel`",
+                "write some of {}; other kernels belong to the axis `kernel`",
                 MODELS.join(", ")
             );
-            return Err(StudyError::new(*line, format!("there is no preemption `{word}`"), next));
+            return Err(StudyError::new(
+                *line,
+                format!("there is no preemption model `{word}`"),
+                next,
+            ));
         }
     }
     for word in context.isolations.values().flat_map(|named| &named.boot) {
         if same_name(&Parameter::parse(word.get_ref()).name, "preempt") {
             let line = context.line(&word.span());
-            let next = "take it out: each level of the axis `preemption` says it";
-            return Err(StudyError::new(line, "`preempt=` is an axis of its own here", next));
+            let next = "remove it: the axis `preemption` sets it";
+            return Err(StudyError::new(line, "`preempt=` is already set by an axis", next));
         }
     }
     Ok(levels.into_iter().map(|(word, _)| word).collect())
@@ -97,7 +101,7 @@ pub(crate) fn kernels(axes: &Axes, context: &ParseContext) -> Result<Vec<KernelL
         return Ok(Vec::new());
     };
     let mut kernels: Vec<KernelLevel> = Vec::new();
-    for (text, line) in levels(Some(axis), "kernel", "the one of the machine", context)? {
+    for (text, line) in levels(Some(axis), "kernel", "the kernel of the machine", context)? {
         let file = text.rsplit('/').next().unwrap_or_default();
         // `-` separates the levels in the name of a cell.
         let plain = |letter: char| {
@@ -110,12 +114,16 @@ pub(crate) fn kernels(axes: &Axes, context: &ParseContext) -> Result<Vec<KernelL
         let name: String = file.chars().map(plain).collect();
         if name.is_empty() || name.len() > LONGEST_KERNEL || name.starts_with('.') || text.chars().any(char::is_control)
         {
-            let next = "write a release as `uname -r` has it, or the path of a kernel";
-            return Err(StudyError::new(line, format!("`{text}` names no kernel"), next));
+            let next = "write a release as `uname -r` prints it, or the path of a kernel";
+            return Err(StudyError::new(
+                line,
+                format!("`{text}` is neither a kernel release nor a path"),
+                next,
+            ));
         }
         if let Some(same) = kernels.iter().find(|known| known.name == name) {
             let what = format!("`{text}` and `{}` would have the same directories", same.text);
-            return Err(StudyError::new(line, what, "give one of the files another name"));
+            return Err(StudyError::new(line, what, "rename one of the files"));
         }
         kernels.push(KernelLevel { text, name });
     }
@@ -132,24 +140,24 @@ pub(crate) fn boot_words(words: &[Spanned<String>], context: &ParseContext) -> R
         let name = Parameter::parse(word).name;
         if name.is_empty() || !word.bytes().all(|byte| byte.is_ascii_graphic()) {
             return refused(
-                format!("`{word}` is no word of a boot line"),
-                "write one word in ASCII for each: boot = [\"nohz_full={cpus}\", \"rcu_nocbs={cpus}\"]",
+                format!("`{word}` is not a boot parameter"),
+                "write each one in ASCII: boot = [\"nohz_full={cpus}\", \"rcu_nocbs={cpus}\"]",
             );
         }
         if word.replace(CPUS, "").contains(['{', '}']) {
             return refused(
-                format!("`{word}` has a place that nothing fills"),
+                format!("`{word}` contains an unknown placeholder"),
                 "write {cpus} for the measured CPUs",
             );
         }
         if name.starts_with("quietcore.") {
-            return refused(format!("`{word}` is a word of quietcore itself"), "take it out");
+            return refused(format!("`{word}` is a parameter of quietcore itself"), "remove it");
         }
         if found
             .iter()
             .any(|known| same_name(&Parameter::parse(known).name, &name))
         {
-            return refused(format!("`{name}` is there twice"), "give every parameter once");
+            return refused(format!("`{name}` is listed twice"), "list every parameter once");
         }
         found.push(word.clone());
     }

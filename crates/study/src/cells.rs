@@ -91,7 +91,7 @@ pub(crate) fn product(axes: &Axes, context: &ParseContext) -> Result<Product, St
                 let before = levels.isolations.get(*same);
                 let before = before.map_or("another level", |(word, _)| word);
                 let what = format!("`{word}` is the same isolation as `{before}`");
-                return Err(StudyError::new(*line, what, "take one of them out"));
+                return Err(StudyError::new(*line, what, "remove one of them"));
             }
             for load_place in 0..levels.loads.len() {
                 if let Some(cell) = levels.cell(place, load_place, setting, &method) {
@@ -250,18 +250,18 @@ fn countable(lengths: &[usize], knobs: usize) -> Result<usize, StudyError> {
             let next = "give [axes] two levels or more: isolation = [\"none\", \"balanced\"]";
             Err(StudyError::new(
                 0,
-                "one cell alone cannot be compared with anything",
+                "a single cell cannot be compared with anything",
                 next,
             ))
         }
         (Some(settings), Some(count)) if count <= MOST_CELLS => Ok(settings),
         (_, count) => {
             let count = count.map_or_else(|| "too many".to_owned(), |count| count.to_string());
-            let what = format!("the axes make {count} cells; {MOST_CELLS} are the most");
+            let what = format!("the axes create {count} cells; the limit is {MOST_CELLS}");
             Err(StudyError::new(
                 0,
                 what,
-                "take levels or knobs out of [axes]: each knob doubles the cells",
+                "remove levels or knobs from [axes]: each knob doubles the cells",
             ))
         }
     }

@@ -184,15 +184,19 @@ impl StudyDocument {
     /// The file is too long, not UTF-8, or does not match [`KEYS`].
     pub fn parse(bytes: &[u8]) -> Result<(StudyDocument, &str), StudyError> {
         if bytes.len() as u64 > MOST_BYTES {
-            let what = format!("the file has more than {MOST_BYTES} bytes");
-            return Err(StudyError::new(0, what, "a study is a few lines; name another file"));
+            let what = format!("the file is larger than {MOST_BYTES} bytes");
+            return Err(StudyError::new(
+                0,
+                what,
+                "a study consists of a few lines; choose another file",
+            ));
         }
         let text = std::str::from_utf8(bytes).map_err(|error| {
             let before = bytes.get(..error.valid_up_to()).unwrap_or_default();
             let line = before.iter().filter(|&&byte| byte == b'\n').count() + 1;
             StudyError::new(
                 line,
-                "there is a byte that is not UTF-8 text",
+                "it contains a byte that is not UTF-8 text",
                 "write the file as plain text",
             )
         })?;

@@ -44,7 +44,7 @@ pub(crate) fn method(
     let Some(intent) = &mut method.intent else {
         let what_it_is = match word {
             "none" => "`none` isolates nothing".to_owned(),
-            _ => format!("`{word}` makes no partition"),
+            _ => format!("`{word}` creates no partition"),
         };
         return match knobs.first() {
             None => Ok(method),
@@ -55,7 +55,7 @@ pub(crate) fn method(
                     knob.name
                 ),
                 format!(
-                    "take `{word}` out of the axis `isolation`, or make the knob a part of named ones ([isolation.NAME])"
+                    "remove `{word}` from the axis `isolation`, or make the knob part of named ones ([isolation.NAME])"
                 ),
             )),
         };
@@ -81,12 +81,12 @@ pub(crate) fn unused(axes: &Axes, context: &ParseContext) -> Result<(), StudyErr
     for name in context.isolations.keys() {
         let (line, name) = (context.line(&name.span()), name.get_ref());
         if READY.contains(&name.as_str()) {
-            let what = format!("`{name}` has a meaning already");
+            let what = format!("`{name}` already has a meaning");
             return Err(StudyError::new(line, what, "give the isolation another name"));
         }
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
         if name.is_empty() || name.len() > LONGEST_NAME || !name.bytes().all(is_plain) {
-            let what = format!("`{name}` cannot be a part of a directory's name here");
+            let what = format!("`{name}` cannot be part of a directory name");
             return Err(StudyError::new(
                 line,
                 what,
@@ -99,7 +99,7 @@ pub(crate) fn unused(axes: &Axes, context: &ParseContext) -> Result<(), StudyErr
             return Err(StudyError::new(
                 line,
                 what,
-                "name it in the axis `isolation`, or take it out",
+                "add it to the axis `isolation`, or remove it",
             ));
         }
     }
@@ -146,8 +146,8 @@ fn named_isolation(
     let profile = match named.profile {
         // Boot words may be meant alone or beside a partition; there is no obvious default.
         None if !boot.is_empty() => {
-            let what = format!("`{name}` has `boot`, and does not say which partition is beside it");
-            let next = "write profile = \"none\" for the boot line alone, else minimal, balanced or strict";
+            let what = format!("`{name}` has `boot`, but no profile for the partition");
+            let next = "write profile = \"none\" for the boot line only, or minimal, balanced or strict";
             return Err(StudyError::new(line, what, next));
         }
         None => Some(Profile::default()),
@@ -160,8 +160,8 @@ fn named_isolation(
         return match named.with.iter().chain(&named.without).next() {
             Some(knob) => Err(StudyError::new(
                 context.line(&knob.span()),
-                format!("`{name}` makes no partition, so it has no knobs"),
-                "take `with` and `without` out of it, or name a profile",
+                format!("`{name}` creates no partition, so it has no knobs"),
+                "remove `with` and `without` from it, or set a profile",
             )),
             None => Ok(IsolationMethod { intent: None, boot }),
         };
@@ -212,8 +212,8 @@ pub(crate) fn switches<'a>(
             .map_err(|refusal| refused(line, &refusal))?;
         if found.iter().any(|known| known.name == name) {
             let next =
-                "name every knob once; two values of one are two isolations: [isolation.NAME] with = [\"KNOB=VALUE\"]";
-            return Err(StudyError::new(line, format!("`{name}` is there twice"), next));
+                "list every knob once; for two values, write two isolations: [isolation.NAME] with = [\"KNOB=VALUE\"]";
+            return Err(StudyError::new(line, format!("`{name}` is listed twice"), next));
         }
         found.push(KnobAxis {
             name,
@@ -226,7 +226,7 @@ pub(crate) fn switches<'a>(
         return Err(StudyError::new(
             line,
             "the axis `knob` has no level",
-            "name a knob, or leave it out",
+            "add a knob, or leave the axis out",
         ));
     }
     Ok(found)

@@ -54,7 +54,7 @@ pub struct Levels {
 /// The file of the study. Every isolation is measured idle and with the experiment's load.
 #[must_use]
 pub fn text(experiment: &Experiment, levels: &Levels) -> String {
-    let mut text = experiment.head("Made by `quietcore study isolcpus-vs-cpuset`.");
+    let mut text = experiment.head("Written by `quietcore study isolcpus-vs-cpuset`.");
     let isolations: Vec<String> = levels.isolations.iter().map(|one| one.word().to_owned()).collect();
     let _ = writeln!(
         text,

@@ -2,6 +2,7 @@
 
 use crate::document::{ParseContext, StudyError};
 use plan::PlanRefusal;
+use root::Failure;
 use toml::Spanned;
 
 /// The values of an axis with their lines; the default where the axis is missing.
@@ -16,7 +17,7 @@ pub(crate) fn levels(
     };
     if stated.get_ref().is_empty() {
         let what = format!("the axis `{axis}` has no level");
-        let next = format!("give it some, or leave it out, which is [\"{usual}\"]");
+        let next = format!("add some, or leave it out, which means [\"{usual}\"]");
         return Err(StudyError::new(context.line(&stated.span()), what, next));
     }
     let mut found: Vec<(String, usize)> = Vec::new();
@@ -24,8 +25,8 @@ pub(crate) fn levels(
         let line = context.line(&word.span());
         let word = word.get_ref();
         if found.iter().any(|(known, _)| known == word) {
-            let what = format!("`{word}` is there twice");
-            return Err(StudyError::new(line, what, "name every level once"));
+            let what = format!("`{word}` is listed twice");
+            return Err(StudyError::new(line, what, "list every level once"));
         }
         found.push((word.clone(), line));
     }
@@ -34,9 +35,6 @@ pub(crate) fn levels(
 
 /// Converts a refusal into an error of the file.
 pub(crate) fn refused(line: usize, refusal: &PlanRefusal) -> StudyError {
-    let message = refusal.to_string();
-    let mut lines = message.lines();
-    let what = lines.next().unwrap_or_default().to_owned();
-    let rest: Vec<&str> = lines.collect();
-    StudyError::new(line, what, rest.join("; "))
+    let Failure { what, why, next, .. } = refusal.into();
+    StudyError::new(line, what, format!("{why}; {next}"))
 }

@@ -31,8 +31,8 @@ fn load(word: &str, line: usize) -> Result<Vec<LoadKind>, StudyError> {
             return Err(StudyError::new(line, format!("there is no load `{part}`"), next));
         };
         if !kinds.insert(kind) {
-            let what = format!("`{part}` is there twice in `{word}`");
-            return Err(StudyError::new(line, what, "name every kind once"));
+            let what = format!("`{part}` is listed twice in `{word}`");
+            return Err(StudyError::new(line, what, "list every kind once"));
         }
     }
     Ok(kinds.into_iter().collect())
@@ -46,7 +46,7 @@ fn refuse_same_load(loads: &[(String, Vec<LoadKind>)], axes: &Axes, context: &Pa
         };
         let line = axes.load.as_ref().map_or(0, |axis| context.line(&axis.span()));
         let what = format!("`{word}` is the same load as `{before}`");
-        return Err(StudyError::new(line, what, "take one of them out"));
+        return Err(StudyError::new(line, what, "remove one of them"));
     }
     Ok(())
 }

@@ -11,6 +11,7 @@ pub const RECORD_SCHEMA: &str = "quietcore.study-record/1";
 
 /// Identifies the study and the machine of a results directory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StudyRecord {
     /// [`RECORD_SCHEMA`].
     pub schema: String,
@@ -37,6 +38,7 @@ pub struct StudyRecord {
 
 /// A boot, and the cells that are measured in it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BootRecord {
     /// Words that it adds to the boot line of the machine.
     pub words: Vec<String>,
@@ -48,7 +50,7 @@ pub struct BootRecord {
 
 /// The directory belongs to another study or machine: the first difference.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{what} was {there} there, and is {here} now")]
+#[error("{what} was {there} there, but is {here} now")]
 pub struct RecordMismatch {
     /// What differs.
     pub what: &'static str,

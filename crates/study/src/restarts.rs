@@ -63,7 +63,7 @@ pub fn next(study: &Study, schedule: &RunSchedule, tried: &[RebootAttempt], here
             true => NextStep::Measure(boot_session),
             false => NextStep::GiveUp {
                 boot_session,
-                why: format!("the machine went down {fell} times while it was measured"),
+                why: format!("the machine went down {fell} times during the measurement"),
             },
         };
     }
@@ -77,7 +77,7 @@ pub fn next(study: &Study, schedule: &RunSchedule, tried: &[RebootAttempt], here
     let how = wrong.unwrap_or_else(|| "the last restart did not happen".to_owned());
     NextStep::GiveUp {
         boot_session,
-        why: format!("{restarts} restarts did not bring it about: {how}"),
+        why: format!("after {restarts} restarts it was still not reached: {how}"),
     }
 }
 

@@ -87,7 +87,7 @@ fn warmth(degrees: &Spanned<i64>, context: &ParseContext) -> Result<u8, StudyErr
     value.filter(|value| (1..=150).contains(value)).ok_or_else(|| {
         StudyError::new(
             context.line(&degrees.span()),
-            "a machine is cooled to 1 to 150 degrees Celsius",
+            "the temperature must be 1 to 150 degrees Celsius",
             "write the degrees as a whole number, like 55, or leave `cool_to_c` out",
         )
     })
@@ -107,8 +107,8 @@ fn study(document: &StudyDocument, text: &str) -> Result<Study, StudyError> {
     if repetitions == 0 {
         return Err(StudyError::new(
             line,
-            "no repetition was asked for",
-            "ask for 4 or more: with fewer, no difference can be shown",
+            "the number of repetitions is 0",
+            "use 4 or more: fewer cannot show a difference",
         ));
     }
     let (budget, cool_down) = budget_and_cool_down(document, each, &context)?;
@@ -124,7 +124,7 @@ fn study(document: &StudyDocument, text: &str) -> Result<Study, StudyError> {
             "{repetitions} repetitions of {} cells are more than {MOST_RUNS} runs",
             cells.len()
         );
-        return Err(StudyError::new(line, what, "ask for fewer repetitions or levels"));
+        return Err(StudyError::new(line, what, "use fewer repetitions or levels"));
     }
     let source_text = |text: &Option<Spanned<String>>| text.as_ref().map(|text| context.source_text(text));
     Ok(Study {
@@ -152,8 +152,8 @@ fn run_time(measure: &MeasureTable, context: &ParseContext) -> Result<Duration, 
     if each < Duration::from_millis(100) || each > Duration::from_secs(24 * 3600) {
         return Err(StudyError::new(
             context.line(&measure.each.span()),
-            "a run measures for 100ms to 24h",
-            "write a time between these",
+            "a run takes 100ms to 24h",
+            "write a time in this range",
         ));
     }
     Ok(each)
@@ -187,7 +187,7 @@ fn check_interval(measure: &MeasureTable, each: Duration, context: &ParseContext
         return Err(StudyError::new(
             line,
             "a period is 10us to 10s, and not longer than the run",
-            "write a time between these",
+            "write a time in this range",
         ));
     }
     Ok(())
@@ -210,8 +210,8 @@ fn budget_and_cool_down(
     {
         return Err(StudyError::new(
             context.line(&source_text.span()),
-            "not one run fits into the budget",
-            "give it more, or measure for a shorter time",
+            "the budget is too short for a single run",
+            "raise it, or measure for a shorter time",
         ));
     }
     Ok((budget, cool_down))

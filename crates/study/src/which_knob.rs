@@ -21,6 +21,7 @@ use toml::Spanned;
 
 /// The comparisons for one knob. The first cell of a pair is without the knob, the other with it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct KnobQuestion {
     /// Its name.
     pub knob: String,
@@ -46,7 +47,7 @@ pub(crate) fn questions(
         let line = context.line(&one.knob.span());
         // With one load and no knob as an axis, the index of a cell is that of its isolation.
         let ([isolation, load], []) = axes.split_at_checked(2).map_or(([].as_slice(), axes), |both| both) else {
-            let next = "take `knob`, `preemption` and `kernel` out of [axes]";
+            let next = "remove `knob`, `preemption` and `kernel` from [axes]";
             return Err(StudyError::new(
                 line,
                 "there are more axes than isolation and load",
@@ -54,26 +55,26 @@ pub(crate) fn questions(
             ));
         };
         if load.levels.len() != 1 {
-            let next = "name one in [axes], and make a study for each";
+            let next = "keep one in [axes], and write a study for each";
             return Err(StudyError::new(line, "there are several loads", next));
         }
         let knob = one.knob.get_ref();
         let Some(name) = plan::knobs::knob(knob).map(|knob| knob.name) else {
-            let next = "name one that `quietcore explain` knows";
+            let next = "use one that `quietcore explain` knows";
             return Err(StudyError::new(line, format!("there is no knob `{knob}`"), next));
         };
         if found.iter().any(|known| known.knob == name) {
             return Err(StudyError::new(
                 line,
-                format!("`{name}` is there twice"),
-                "name every knob once",
+                format!("`{name}` is listed twice"),
+                "list every knob once",
             ));
         }
         let place = |level: &Spanned<String>| {
             let found = isolation.levels.iter().position(|known| known == level.get_ref());
             found.ok_or_else(|| {
                 let what = format!("no cell has the isolation `{}`", level.get_ref());
-                let next = "name two levels of the axis `isolation`";
+                let next = "use two levels of the axis `isolation`";
                 StudyError::new(context.line(&level.span()), what, next)
             })
         };

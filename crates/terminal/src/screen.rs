@@ -62,7 +62,7 @@ impl Screen {
         self.style
     }
 
-    /// How much of a plan, a check or a comparison is printed.
+    /// How much of a plan, a check, a comparison or the history is printed.
     #[must_use]
     pub fn detail(&self) -> KnobDetail {
         match self.volume {
@@ -75,6 +75,14 @@ impl Screen {
     pub fn text(&mut self, text: &str) {
         if self.form == OutputFormat::Text && self.volume > Volume::Quiet && !text.is_empty() {
             self.write_output(&report::for_terminal(text, self.style()));
+        }
+    }
+
+    /// Prints a report, or only its verdict of one line when quiet; nothing in JSON format.
+    pub fn report(&mut self, verdict: &str, text: &str) {
+        match self.volume {
+            Volume::Quiet => self.verdict(verdict),
+            Volume::Normal | Volume::Verbose => self.text(text),
         }
     }
 
@@ -139,9 +147,9 @@ impl Screen {
         };
         self.error(&Failure::new(
             own,
-            "the result was not written whole to standard output",
+            "the result could not be written completely to standard output",
             why,
-            "make room there, or write it elsewhere; what the verb did besides is done",
+            "free space there, or write it elsewhere; all other actions of the command are complete",
         ))
     }
 

@@ -35,7 +35,7 @@ pub enum TraceError {
     },
     /// None of the requested events exists.
     #[error(
-        "this kernel has none of these events: {requested}; `available_events` in its tracefs lists those that it has"
+        "this kernel has none of these events: {requested}; `available_events` in its tracefs lists the existing ones"
     )]
     NoEvents {
         /// The requested events.

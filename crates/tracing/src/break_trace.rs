@@ -193,13 +193,17 @@ impl<'s> ArmedTrace<'s> {
                 .bytes_at_most(&self.instance.file("trace"), LONGEST, &mut text)?
             {
                 true => Ok(text),
-                false => Err(Failure::unable(shown.clone(), "it is gone", "look who removed it")),
+                false => Err(Failure::unable(
+                    shown.clone(),
+                    "it no longer exists",
+                    "find out what removed it",
+                )),
             }
         };
-        let go_on = "echo 1 > /sys/kernel/tracing/tracing_on lets it go on";
+        let go_on = "echo 1 > /sys/kernel/tracing/tracing_on continues it";
         let path = match (&self.destination, self.instance.is_own()) {
             (None, false) => {
-                let message = "The trace in the top directory is frozen at that sample, and stays so.".to_owned();
+                let message = "The trace in the top directory was stopped at that sample, and is kept.".to_owned();
                 return Ok(frozen(shown, message, go_on));
             }
             (Some(path), _) => {
@@ -226,6 +230,6 @@ impl<'s> ArmedTrace<'s> {
 }
 
 fn unavailable(error: &Failure) -> Note {
-    let message = format!("No trace of that moment was kept: {}.", error.reason());
+    let message = format!("No trace of that time was kept: {}.", error.reason());
     note(NoteLevel::Info, "trace_not_recorded", "tracefs", message, &error.next)
 }

@@ -115,7 +115,7 @@ impl<'s> TraceInstance<'s> {
     pub fn end(&mut self) -> Option<Note> {
         let subject = self.display_path("");
         let error = self.remove().err()?;
-        let message = format!("The trace could not be taken down: {}.", error.reason());
+        let message = format!("The trace could not be removed: {}.", error.reason());
         Some(note(
             NoteLevel::Warning,
             "trace_left_behind",

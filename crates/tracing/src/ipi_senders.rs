@@ -21,6 +21,7 @@ pub enum Kprobes {
 
 /// The source of the senders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SenderSource {
     /// The kernel's own events.
@@ -33,6 +34,7 @@ pub enum SenderSource {
 
 /// What is known about the senders.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SendersReport {
     /// Their source.
     pub by: SenderSource,
@@ -46,6 +48,7 @@ pub struct SendersReport {
 
 /// A kprobe that was created.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SenderKprobe {
     /// Its event.
     pub event: String,
@@ -82,12 +85,12 @@ impl<'s> IpiSenders<'s> {
             _ if has_events => (None, SendersReport::without_probes(SenderSource::Events, None)),
             _ if kprobes == Kprobes::Forbidden => (
                 None,
-                unknown("this kernel has no events for it, and --no-kprobes forbids kprobes"),
+                unknown("this kernel has no events for them, and --no-kprobes forbids kprobes"),
             ),
             Ok(true) => make(session, &tracefs, machine)?,
             Ok(false) => (
                 None,
-                unknown("this kernel has no events for it (6.4 does), and no kprobes (CONFIG_KPROBE_EVENTS)"),
+                unknown("this kernel has no events for them (6.4 does), and no kprobes (CONFIG_KPROBE_EVENTS)"),
             ),
             Err(error) => (None, unknown(&error.to_string())),
         };
@@ -110,7 +113,7 @@ impl<'s> IpiSenders<'s> {
         report.probes.retain(|probe| !idle.contains(&probe.event));
         report
             .refused
-            .extend(idle.iter().map(|event| format!("{event}: it cannot be switched on")));
+            .extend(idle.iter().map(|event| format!("{event}: it cannot be enabled")));
         if report.by == SenderSource::Kprobes && report.probes.is_empty() {
             report.by = SenderSource::Nobody;
             report.why = Some(report.refused.join("; "));
@@ -220,18 +223,18 @@ impl SendersReport {
                 let functions: Vec<&str> = self.probes.iter().map(|probe| probe.function.as_str()).collect();
                 let refused = match self.refused.as_slice() {
                     [] => String::new(),
-                    refused => format!("\n  refused were {}", refused.join("; ")),
+                    refused => format!("\n  refused functions: {}", refused.join("; ")),
                 };
                 let missed = match self.probes.iter().filter_map(|probe| probe.missed).sum::<u64>() {
                     0 => String::new(),
                     missed => format!(
-                        "\n  {missed} calls of these functions are lost, because the CPU was in another kprobe just then: the \
-                         senders of those interrupts are not reported"
+                        "\n  {missed} calls of these functions were lost, because the CPU was in another kprobe at \
+                         that time: the senders of those interrupts are not reported"
                     ),
                 };
                 format!(
-                    "this kernel has no events for the senders of interrupts: kprobes at {} replaced them, and are removed again \
-                     (--no-kprobes does without){refused}{missed}\n",
+                    "this kernel has no events for the senders of interrupts: quietcore used kprobes at {} and removed \
+                     them again (--no-kprobes disables this){refused}{missed}\n",
                     functions.join(", ")
                 )
             }

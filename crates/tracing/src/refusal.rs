@@ -15,11 +15,12 @@ pub fn refused(session: &Session, error: RootError) -> Failure {
         Some(libc::EACCES | libc::EPERM) if user == 0 => forbidden(error, session.machine().kernel.lockdown.as_deref()),
         Some(libc::EBUSY) => Failure {
             status: Status::Conflict,
-            next: "another program uses this tracer or reads this buffer; wait for it, or end it".to_owned(),
+            next: "another program uses this tracer or reads this buffer; wait for it, or stop it".to_owned(),
             ..error.into()
         },
         Some(libc::ENOMEM) => Failure {
-            next: "the kernel has no memory for so large buffers on all CPUs; give a smaller --buffer".to_owned(),
+            next: "the kernel does not have enough memory for buffers of this size on all CPUs; use a smaller --buffer"
+                .to_owned(),
             ..error.into()
         },
         _ => error.into(),
@@ -42,7 +43,7 @@ fn none(lockdown: Option<&str>) -> Failure {
         _ => Failure::unable(
             "tracefs",
             "this kernel has no tracing (CONFIG_FTRACE), or was locked down at boot (lockdown=confidentiality)",
-            "use a kernel that has it",
+            "use a kernel with tracing",
         ),
     }
 }
@@ -54,7 +55,7 @@ pub fn untraceable(session: &Session, error: TraceError) -> Failure {
         error => Failure::unable(
             "the kernel's trace cannot be read",
             error,
-            "`measure noise` says how much is stolen, without names",
+            "`measure noise` shows how much time is stolen, without names",
         ),
     }
 }
@@ -72,8 +73,8 @@ fn forbidden(error: RootError, lockdown: Option<&str>) -> Failure {
             ..error
         },
         _ => Failure {
-            next: "root may not here: a container, a security module or lockdown=confidentiality forbids it; run it \
-                   on the host"
+            next: "root may not do this here: a container, a security module or lockdown=confidentiality forbids it; \
+                 run it on the host"
                 .to_owned(),
             ..error
         },

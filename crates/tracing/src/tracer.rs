@@ -1,4 +1,4 @@
-//! Implements `--method`: a kernel tracer measures instead of our own samplers, in a temporary instance of tracefs.
+//! Implements `--tracer`: a kernel tracer measures instead of our own samplers, in a temporary instance of tracefs.
 
 use crate::instance::{TraceInstance, found};
 use apply::tracing::{TracingSetting, TracingSettings};
@@ -28,24 +28,24 @@ pub fn start<'s>(
     let available = read("available_tracers")?.unwrap_or_default();
     if !available.split_whitespace().any(|tracer| tracer == method.tracer()) {
         return Err(Failure::unable(
-            format!("--method {}", method.tracer()),
+            format!("--tracer {}", method.tracer()),
             format!(
                 "this kernel has no such tracer: {} is not set (it has: {available})",
                 method.config()
             ),
-            "measure without --method, or boot a kernel with that option (Debian: the -rt ones)",
+            "measure without --tracer, or boot a kernel with that option (Debian: the -rt ones)",
         ));
     }
     if let Some(place) = running_tracer(root, &tracefs)? {
         return Err(Failure::conflict(
-            format!("--method {}", method.tracer()),
-            format!("{place} runs a tracer whose settings are the same for all"),
-            "end what measures there (rtla?), or measure without --method",
+            format!("--tracer {}", method.tracer()),
+            format!("{place} runs a tracer whose settings are shared by all users"),
+            "stop what measures there (rtla?), or measure without --tracer",
         ));
     }
     if let Some(option) = unsuitable(&read("osnoise/options")?.unwrap_or_default()) {
         return Err(Failure::conflict(
-            format!("--method {}", method.tracer()),
+            format!("--tracer {}", method.tracer()),
             format!(
                 "another program has set {option} in {}",
                 Tracefs::display_path("osnoise/options")
@@ -97,12 +97,12 @@ fn whole_micros(method: KernelTracer, time: Duration) -> Result<u64, Failure> {
         false => Err(Failure::usage(
             format!("{name} {time:?}"),
             format!(
-                "the {} tracer takes whole microseconds from {} us to {} us",
+                "the {} tracer accepts whole microseconds from {} us to {} us",
                 method.tracer(),
                 range.start(),
                 range.end()
             ),
-            "give it such a time, or measure without --method",
+            "use such a time, or measure without --tracer",
         )),
     }
 }

@@ -63,7 +63,7 @@ pub fn count(session: &Session, cpus: &CpuSet, window: Duration) -> WindowCounts
     std::thread::sleep(window);
     let last = CounterSample::take(root);
     let refused = match &mut load {
-        Err(why) => Some(format!("a busy loop could not be put there: {why}")),
+        Err(why) => Some(format!("a busy loop could not be started there: {why}")),
         // A loop that has ended proves nothing about ticks.
         Ok(loads) => {
             let running: usize = loads.iter_mut().map(|load| load.running().len()).sum();
@@ -107,7 +107,7 @@ pub fn watch(session: &Session, cpus: &CpuSet, window: Duration) -> (Activity, W
         after: residents(session, cpus),
     };
     let idle = || {
-        CpuOccupant::Idle("no program runs there; `quietcore boot check` looks with a busy loop of its own".to_owned())
+        CpuOccupant::Idle("no program runs there; `quietcore boot check` measures with its own busy loop".to_owned())
     };
     let window = residents.window(&seen, cpus, &idle);
     (
@@ -150,10 +150,10 @@ impl Residents {
             (Some(Resident::Running(one, comm)), Some(Resident::Running(other, _))) if one == other => {
                 CpuOccupant::OtherProgram(comm.clone())
             }
-            (Some(Resident::Running(_, comm) | Resident::Sleeping(comm)), _) => {
-                CpuOccupant::Idle(format!("{comm} lives there and slept, so nothing was put beside it"))
-            }
-            (None, _) => CpuOccupant::Idle("nothing is known about its tasks".to_owned()),
+            (Some(Resident::Running(_, comm) | Resident::Sleeping(comm)), _) => CpuOccupant::Idle(format!(
+                "{comm} runs there and was sleeping, so no busy loop was started"
+            )),
+            (None, _) => CpuOccupant::Idle("its tasks are unknown".to_owned()),
         }
     }
 }
@@ -174,7 +174,7 @@ impl fmt::Display for NoLoad {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             NoLoad::Mask(errno) => write!(f, "errno {errno} of sched_getaffinity"),
-            NoLoad::NoWayBack => f.write_str("the cpuset of quietcore itself is not known"),
+            NoLoad::NoWayBack => f.write_str("the cpuset of quietcore itself is unknown"),
             NoLoad::Entry(error) => f.write_str(&error.why),
             NoLoad::Start(error) => error.fmt(f),
         }
@@ -203,7 +203,7 @@ fn busy_loops(session: &Session, cpus: &CpuSet, amiss: &mut Vec<String>) -> Resu
         .collect();
     if let Err(errno) = root::sched::set_affinity(0, &own.mask) {
         amiss.push(format!(
-            "the mask of quietcore itself could not be given back: errno {errno}; it ends with this call"
+            "the CPU affinity of quietcore itself could not be restored: errno {errno}; it ends with this command"
         ));
     }
     loads
@@ -239,7 +239,7 @@ fn inside(
         && let Err(error) = cpuset_entry::enter(session, Some(back), pid)
     {
         amiss.push(format!(
-            "quietcore itself could not leave {door} again: {}; it ends with this call",
+            "quietcore itself could not leave {door}: {}; it ends with this command",
             error.why
         ));
     }

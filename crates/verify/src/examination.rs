@@ -71,7 +71,7 @@ pub fn examine(scene: &BootScene, scope: &CheckScope, window: Duration) -> Resul
     let unread_files = cases.iter().flat_map(|case| &case.unread);
     intention
         .unseen
-        .extend(unread_files.map(|path| format!("whether {path} is as wanted: it could not be read")));
+        .extend(unread_files.map(|path| format!("whether {path} has its intended value: it could not be read")));
     let evidence = CheckEvidence {
         machine: &machine,
         counters: &counters,
@@ -96,13 +96,13 @@ pub fn examine(scene: &BootScene, scope: &CheckScope, window: Duration) -> Resul
 /// Counts what happens on the CPUs during a window.
 fn count(session: &Session, asked: &CheckScope, window: Duration) -> Result<(ObservedActivity, WindowCounts), Failure> {
     match (session.root().origin(), window.is_zero()) {
-        (Origin::Captured, _) => return Ok(unseen("a captured machine does not tell what happens on it")),
-        (Origin::Live, true) => return Ok(unseen("--for 0s asks for none")),
+        (Origin::Captured, _) => return Ok(unseen("a captured machine cannot be observed over time")),
+        (Origin::Live, true) => return Ok(unseen("--for 0s checks it without that")),
         (Origin::Live, false) => {}
     }
     let cpus = intention::find(session, &session.machine(), asked)?.cpus();
     if cpus.is_empty() {
-        return Ok(unseen("no CPU was named"));
+        return Ok(unseen("no CPU was given"));
     }
     let (activity, counted) = counting::watch(session, &cpus, window);
     Ok((ObservedActivity::Seen(activity), counted))
@@ -110,15 +110,21 @@ fn count(session: &Session, asked: &CheckScope, window: Duration) -> Result<(Obs
 
 fn nothing_isolated(intention: &Intention) -> CheckFinding {
     let (level, message) = match intention.unseen.is_empty() {
-        true => (Level::Error, "no CPU is isolated here, so there is nothing to check"),
+        true => (
+            Level::Error,
+            "no CPU is isolated on this machine, so there is nothing to check",
+        ),
         false => (
             Level::Warning,
-            "no isolated CPU was found here, and not everything could be seen",
+            "no isolated CPU was found, and some files could not be read",
         ),
     };
-    CheckFinding::new(level, FindingId::NOTHING_ISOLATED, "CPUs", message).fix(
-        "`quietcore plan` proposes CPUs and `quietcore apply` isolates them; --cpus LIST looks at CPUs all the same",
-    )
+    let isolate =
+        "`quietcore plan` proposes CPUs and `sudo quietcore apply` isolates them; --cpus CPUS checks the CPUs anyway";
+    CheckFinding::new(level, FindingId::NOTHING_ISOLATED, "CPUs", message).fix(match level {
+        Level::Warning => "`sudo quietcore check` reads everything; --cpus CPUS checks the CPUs anyway",
+        _ => isolate,
+    })
 }
 
 /// What could not be read: of the machine, of the boot line, and the journal.
@@ -133,7 +139,7 @@ fn unread(session: &Session, machine: &Machine, of_boot_line: Vec<String>) -> Ve
     }
     if session.root().origin() == Origin::Live && !session.is_journal_readable() {
         unread.push(format!(
-            "{}: the journal of what was applied is for root alone",
+            "{}: only root can read the journal of what was applied",
             root::state::RUN_DIR
         ));
     }

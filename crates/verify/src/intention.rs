@@ -74,7 +74,7 @@ fn unseen(machine: &Machine, active: Option<&[PartitionStatus]>) -> Option<Strin
         (None, true) => return None,
     };
     Some(format!(
-        "what was applied, and whether it still holds: the journal in {} {why}",
+        "what was applied, and whether it is still active: the journal in {} {why}",
         root::state::RUN_DIR
     ))
 }
@@ -218,7 +218,7 @@ fn other_intent(one: &Declaration, machine: &Machine, partition: &PartitionStatu
             .all(|knob| knob == owner || declared.with.contains_key(knob));
     (!is_same).then(|| {
         let message = format!(
-            "line {} of /etc/quietcore.toml declares `{}`, and `{}` is in force",
+            "line {} of /etc/quietcore.toml declares `{}`, and `{}` is active",
             one.line,
             declared.arguments(),
             intent.arguments()

@@ -68,7 +68,7 @@ pub fn repair(session: &Session, examined: &Examination, ignore: &[String]) -> R
             Status::Denied,
             "nothing was repaired",
             format!(
-                "{}: the journal of what was applied is for root alone",
+                "{}: only root can read the journal of what was applied",
                 root::state::RUN_DIR
             ),
             "run it as root (sudo quietcore check --fix)",
@@ -92,8 +92,8 @@ pub fn repair_found(session: &Session, found: &[&CheckFinding]) -> Result<Settin
     plan::joint::join(&mut by_partition.values_mut().flatten().collect::<Vec<_>>());
     let Some(changing) = session.lock_existing()? else {
         return Err(Failure::conflict(
-            "nothing is in force any more",
-            "the partition was undone while it was examined",
+            "no partition is active any more",
+            "the partition was undone during the check",
             "run `quietcore check` again",
         ));
     };

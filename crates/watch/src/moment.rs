@@ -10,6 +10,7 @@ pub const SCHEMA: &str = "quietcore.watch/1";
 
 /// The first line of a recording.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Header {
     /// [`SCHEMA`].
     pub schema: String,
@@ -21,6 +22,7 @@ pub struct Header {
 
 /// One sample of the counters.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Moment {
     /// Its number, from 0.
     pub number: u64,
@@ -38,6 +40,7 @@ pub struct Moment {
 
 /// How long a thread ran.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ThreadRuntime {
     /// The thread.
     pub tid: u32,
@@ -49,6 +52,7 @@ pub struct ThreadRuntime {
 
 /// What changes rarely: the CPUs, the threads that may run there, and the findings of `check`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WatchScene {
     /// Online CPUs.
     pub online: CpuSet,
@@ -73,6 +77,7 @@ pub struct WatchScene {
 
 /// A thread on isolated CPUs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct IsolatedThread {
     /// Its process.
     pub pid: u32,
@@ -92,6 +97,7 @@ pub struct IsolatedThread {
 
 /// Why a thread is on an isolated CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum PresenceReason {
     /// Not intended.
@@ -106,6 +112,7 @@ pub enum PresenceReason {
 
 /// An interrupt that may arrive on isolated CPUs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WatchedInterrupt {
     /// Its number.
     pub irq: u32,
@@ -124,6 +131,7 @@ pub struct WatchedInterrupt {
 
 /// A finding of `check`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ObservedFinding {
     /// Its stable id. Text, like the layer: another version may have written the recording.
     pub id: String,

@@ -55,7 +55,7 @@ fn folded(line: &str, width: usize, indent: usize) -> Vec<String> {
 
 fn finding(key: &str, now: &DisplayData, width: usize) -> Vec<String> {
     let Some(seen) = now.scene.findings.iter().find(|seen| findings::key(seen) == key) else {
-        return vec!["It is not found any more.".to_owned()];
+        return vec!["It is no longer found.".to_owned()];
     };
     let mut lines = vec![format!(
         "[{}] {}, {}",

@@ -57,7 +57,7 @@ impl Player {
 
     fn note_end(&self, view: &mut ViewState) {
         view.note = match self.recording.torn {
-            true => "the recording was cut off here: its last line has no end".to_owned(),
+            true => "the recording is truncated here: its last line is incomplete".to_owned(),
             false => "the recording ends here".to_owned(),
         };
     }
@@ -140,7 +140,7 @@ impl MomentSource for Player {
             }
             ViewAction::Faster => self.speed = (self.speed * 2.0).min(SPEEDS.1),
             ViewAction::Slower => self.speed = (self.speed / 2.0).max(SPEEDS.0),
-            ViewAction::Blame(_) => "this is a recording: blame asks a CPU that is there".clone_into(&mut view.note),
+            ViewAction::Blame(_) => "this is a recording: blame needs a live machine".clone_into(&mut view.note),
             ViewAction::Quit | ViewAction::Stop | ViewAction::Redraw => {}
         }
     }
@@ -162,7 +162,7 @@ mod tests {
             player.go(0, &mut ViewState::default());
             let mut view = ViewState::default();
             player.act(act, &mut view);
-            assert!(view.note.contains("cut off"), "{}", view.note);
+            assert!(view.note.contains("truncated"), "{}", view.note);
         }
     }
 }

@@ -22,7 +22,7 @@ pub struct WatchRecording {
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum RecordingError {
     /// Its first line is not a header.
-    #[error("its first line does not say that it is one (`{{\"schema\":\"{SCHEMA}\",...}}`)")]
+    #[error("its first line is not that of a recording (`{{\"schema\":\"{SCHEMA}\",...}}`)")]
     Foreign,
     /// Another version.
     #[error("it is `{0}`, and this quietcore plays `{SCHEMA}`")]
@@ -36,7 +36,7 @@ pub enum RecordingError {
         why: String,
     },
     /// Only a header.
-    #[error("it holds no moment")]
+    #[error("it contains no sample")]
     Empty,
 }
 
@@ -69,11 +69,11 @@ pub fn parse(bytes: &[u8]) -> Result<WatchRecording, RecordingError> {
         let wrong = |why: String| RecordingError::Line { line: place + 1, why };
         let mut moment: Moment = serde_json::from_slice(line).map_err(|error| wrong(error.to_string()))?;
         // Ours are sorted; lookups rely on it.
-        moment.activity.cpus.sort_by_key(|one| one.cpu);
+        moment.activity.cpus.sort_unstable_by_key(|one| one.cpu);
         if let Some(scene) = &moment.scene {
             known.clone_from(scene);
         } else if recording.moments.is_empty() {
-            return Err(wrong("the first moment does not tell which CPUs there are".to_owned()));
+            return Err(wrong("the first sample does not list the CPUs".to_owned()));
         }
         recording.moments.push(Moment {
             // Its position counts, not its own number.

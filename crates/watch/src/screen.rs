@@ -89,7 +89,7 @@ fn title(pen: &mut CellWriter, area: Rect, TitleBar { kernel, mode }: TitleBar<'
         ViewMode::Live => "LIVE".to_owned(),
         ViewMode::Frozen => "FROZEN".to_owned(),
         ViewMode::Playing { at, of, speed } if speed > 0.0 => format!("PLAY {at}/{of} x{speed}"),
-        ViewMode::Playing { at, of, .. } => format!("HELD {at}/{of}"),
+        ViewMode::Playing { at, of, .. } => format!("PAUSED {at}/{of}"),
     };
     let right = format!("{mode}  {clock} ");
     let isolated = &now.scene.isolated;
@@ -213,7 +213,7 @@ fn pane(pen: &mut CellWriter, area: Rect, place: usize, now: &DisplayData, view:
     let area = down(area, 1);
     if rows.is_empty() {
         let why = if place > 0 && !view.filter.is_empty() {
-            "no row holds the text of the filter"
+            "no row contains the text of the filter"
         } else {
             one.empty
         };
@@ -287,14 +287,14 @@ fn foot(pen: &mut CellWriter, area: Rect, view: &ViewState) {
         " up, down: scroll   any other key: back".to_owned()
     } else if !view.filter.is_empty() {
         format!(
-            " only rows with `{}` (Esc: all)   ? keys  q end",
+            " only rows with `{}` (Esc: all)   ? keys  q quit",
             report::safe(&view.filter)
         )
     } else if area.width < ROOMY.0 {
-        format!(" ? keys q end s sort / filter b blame f fix | {}", map::SHORT_LEGEND)
+        format!(" ? keys q quit s sort / filter b blame f fix | {}", map::SHORT_LEGEND)
     } else {
         format!(
-            " ? keys  q end  s sort  / filter  b blame  f fix   map: {}",
+            " ? keys  q quit  s sort  / filter  b blame  f fix   map: {}",
             map::LEGEND
         )
     };

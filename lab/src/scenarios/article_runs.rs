@@ -13,7 +13,7 @@ use serde_json::Value;
 /// One kernel is enough: what a configuration file requests does not depend on the kernel.
 pub const SCENARIO: Scenario = Scenario {
     name: "article_runs",
-    about: "host.cfg and host2.cfg of the article run as they stand, on eight CPUs, as systress and as measure run",
+    about: "host.cfg and host2.cfg of the article run unchanged, on eight CPUs, as systress and as measure run",
     cells: || vec![ScenarioCell::new(K7, CgroupLayout::V2).on(EIGHT).within(300)],
     script,
     check,

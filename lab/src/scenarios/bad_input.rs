@@ -133,7 +133,7 @@ pub fn refused(seen: &GuestRecords, name: &str, statuses: &[i32], verdict: &mut 
     verdict.that(
         statuses.contains(&record.status),
         format!(
-            "{name}: exit status {}, wanted one of {statuses:?}: {}",
+            "{name}: exit status {}, expected one of {statuses:?}: {}",
             record.status,
             record.stderr.trim()
         ),

@@ -11,7 +11,7 @@ use serde_json::Value;
 /// Runs on a kernel that does not report the senders of interrupts, on one that does, and on a real-time kernel.
 pub const SCENARIO: Scenario = Scenario {
     name: "blaming",
-    about: "blame names the thread that takes a CPU, its tick, and nobody else; every nanosecond is accounted for",
+    about: "blame names the thread that takes a CPU, its tick, and no other thread; every nanosecond is accounted for",
     cells: || {
         vec![
             ScenarioCell::new(K6_1, CgroupLayout::V2).within(240),
@@ -76,7 +76,7 @@ fn check(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict
     let others: u64 = rows.iter().filter(foreign).map(|row| number(row, "total_ns")).sum();
     verdict.that(
         others <= spun_ns / 10,
-        format!("nobody else is blamed for much: {others} ns"),
+        format!("no other thread is blamed for much: {others} ns"),
     );
     let absent: Vec<&str> = answer["absent_events"]
         .as_array()
@@ -85,7 +85,7 @@ fn check(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict
         .filter_map(Value::as_str)
         .collect();
     verdict.equal(
-        "sends are told",
+        "sends are reported",
         !absent.contains(&"ipi/ipi_send_cpu"),
         cell.kernel != K6_1,
     );

@@ -60,7 +60,7 @@ fn check(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict
     verdict.equal("by", functions["by"].as_str(), Some("function_graph"));
     let gaps = functions["gaps"].as_array().cloned().unwrap_or_default();
     let number = |of: &Value, name: &str| of[name].as_u64().unwrap_or(0);
-    verdict.that(!gaps.is_empty(), "gaps are told");
+    verdict.that(!gaps.is_empty(), "gaps are reported");
     let lost_of = functions["lost_of"].as_array().cloned().unwrap_or_default();
     verdict.equal(
         "lost records of each CPU together",

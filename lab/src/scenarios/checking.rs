@@ -14,7 +14,8 @@ use breakages::{BREAKAGES, Breakage};
 /// Runs with cgroup v1 and v2, on a real-time kernel and on the newest.
 pub const SCENARIO: Scenario = Scenario {
     name: "checking",
-    about: "what is broken after apply is found by check with the right finding, mended by check --fix, and undo is exact",
+    about: "what is broken after apply is found by check with the right finding, repaired by check --fix, and undo \
+         is exact",
     cells,
     script,
     check,
@@ -109,7 +110,7 @@ fn check(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict
     verdict.equal("nothing isolated", seen.get("nothing").status, 1);
     verdict.that(
         has(seen, "nothing", "nothing-isolated", ""),
-        "nothing-isolated is said before apply",
+        "nothing-isolated is reported before apply",
     );
     verdict.status(seen, "apply", 0);
     verdict.status(seen, "whole", 4);
@@ -169,7 +170,7 @@ fn broken(seen: &GuestRecords, one: &Breakage, verdict: &mut ScenarioVerdict) {
     let repair_count = seen.get(&fixed).json()["mended"].as_array().map_or(0, Vec::len);
     verdict.that(
         repair_count > 0,
-        format!("{fixed}: nothing was mended: {}", seen.get(&fixed).stderr),
+        format!("{fixed}: nothing was repaired: {}", seen.get(&fixed).stderr),
     );
 }
 

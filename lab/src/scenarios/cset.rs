@@ -11,7 +11,7 @@ use crate::verdict::ScenarioVerdict;
 /// Runs with cgroup v1 and v2.
 pub const SCENARIO: Scenario = Scenario {
     name: "cset",
-    about: "cset's tutorial and its callers' command lines run unchanged, and reset gives back what was there",
+    about: "cset's tutorial and its callers' command lines run unchanged, and reset restores the former state",
     cells,
     script,
     check,

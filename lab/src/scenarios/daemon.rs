@@ -13,7 +13,8 @@ use serde_json::Value;
 /// Runs with cgroup v1 and v2.
 pub const SCENARIO: Scenario = Scenario {
     name: "daemon",
-    about: "what is broken after apply is told by watch --daemon with who did it, set again, and undo is exact",
+    about: "what is broken after apply is reported by watch --daemon with the program that did it, repaired, and \
+         undo is exact",
     cells,
     script,
     check,
@@ -226,7 +227,7 @@ fn check(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict
     let rounds = state["asked"]["rounds"].as_u64().unwrap_or(u64::MAX);
     verdict.that(
         rounds <= MOST_ROUNDS,
-        format!("{rounds} times everything was asked: the kernel's sources do not tell enough"),
+        format!("{rounds} times everything was checked: the kernel's sources do not report enough"),
     );
     let findings = &state["findings"]["standing"];
     let errors: Vec<String> = findings
@@ -236,10 +237,10 @@ fn check(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict
         .filter(|one| one["level"] == "error" && one["layer"] != "effects")
         .map(|one| format!("{} {}", one["id"], one["subject"]))
         .collect();
-    verdict.equal("errors that stand in the end", errors, Vec::new());
+    verdict.equal("errors that are open at the end", errors, Vec::new());
     let refused = seen.get("refused").stdout;
     let unrepaired = refused.lines().filter(|line| line.contains("\"not_repaired\""));
-    verdict.equal("a refusal is told", unrepaired.count(), 1);
+    verdict.equal("a refusal is reported", unrepaired.count(), 1);
     verdict.that(
         refused.matches("\"configuration\"").count() == 3 && !refused.contains("\"repaired\""),
         format!("while it is refused: {refused}"),
@@ -309,7 +310,7 @@ fn check_breakage(one: &Breakage, lines: &[Value], verdict: &mut ScenarioVerdict
     let is_write = one.id != "task-here";
     verdict.that(
         !is_write || !by.is_empty(),
-        format!("{}: nobody is named in {lines:?}", one.name),
+        format!("{}: no program is named in {lines:?}", one.name),
     );
     !by.is_empty()
 }

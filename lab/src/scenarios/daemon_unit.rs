@@ -12,7 +12,8 @@ use serde_json::Value;
 /// Runs with systemd 252 on 6.1, and with the newest systemd on the newest kernel.
 pub const SCENARIO: Scenario = Scenario {
     name: "daemon_unit",
-    about: "watch --daemon as a unit of systemd tells, repairs, is restarted when it hangs, and tells nothing twice",
+    about: "watch --daemon as a unit of systemd reports, repairs, is restarted when it hangs, and reports nothing \
+         twice",
     cells,
     script,
     check,
@@ -124,7 +125,7 @@ fn check(_: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     let appeared = lines.iter().find(is_it);
     verdict.that(
         appeared.is_some_and(|line| line["by"].as_array().is_some_and(|by| !by.is_empty())),
-        format!("nobody is named: {appeared:?}"),
+        format!("no program is named: {appeared:?}"),
     );
     journal(seen, &lines, verdict);
 }

@@ -11,7 +11,7 @@ use crate::verdict::ScenarioVerdict;
 /// Runs with cgroup v1 and v2, on the oldest kernel that supports isolated partitions and on the newest.
 pub const SCENARIO: Scenario = Scenario {
     name: "exports",
-    about: "the shell export isolates CPU 3 under busybox and gives back what was there",
+    about: "the shell export isolates CPU 3 under busybox and restores the former state",
     cells,
     script,
     check,
@@ -54,7 +54,7 @@ fn script(cell: &ScenarioCell) -> String {
     let mut text = format!(
         "populate
 state before
-rec export quietcore plan --cpus 3 --profile strict --export shell --export-to /tmp
+rec export quietcore plan --cpus 3 --profile strict --format shell --out /tmp
 rec not_applied sh /tmp/isolate-rt.sh status
 rec apply sh /tmp/isolate-rt.sh apply
 rec who lab-guest who 3

@@ -330,7 +330,7 @@ fn devices_and_values(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut Sc
     );
     let undo_output = &seen.get("device_undo").stdout;
     verdict.that(
-        undo_output.contains("is gone, so nothing was given back"),
+        undo_output.contains("no longer exists, so nothing was restored"),
         undo_output.clone(),
     );
 

@@ -11,7 +11,8 @@ use crate::verdict::ScenarioVerdict;
 /// Runs with cgroup v1 and v2.
 pub const SCENARIO: Scenario = Scenario {
     name: "irqbalance",
-    about: "Debian's irqbalance is told which CPU is isolated, keeps interrupts off it, and has its own list after undo",
+    about: "Debian's irqbalance is notified which CPU is isolated, keeps interrupts off it, and has its own list \
+         after undo",
     cells,
     script,
     check,
@@ -163,7 +164,7 @@ fn check(_: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
         change["target"]
             .as_str()
             .is_some_and(|path| path.starts_with("/run/irqbalance/"))
-            && change["after"] == "bans 3 too"
+            && change["after"] == "also bans 3"
     });
     verdict.that(has_change, "the plan tells irqbalance");
     for (name, status) in [

@@ -10,7 +10,7 @@ use crate::verdict::ScenarioVerdict;
 /// Runs on the kernel of Debian stable and on the newest.
 pub const SCENARIO: Scenario = Scenario {
     name: "large_machine",
-    about: "128 CPUs in 4 packages and 8 nodes: 96 are isolated, checked, watched by blame, and given back exactly",
+    about: "128 CPUs in 4 packages and 8 nodes: 96 are isolated, checked, watched by blame, and undone exactly",
     cells,
     script,
     check,

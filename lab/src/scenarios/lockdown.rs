@@ -10,7 +10,7 @@ use crate::verdict::ScenarioVerdict;
 /// Runs on the newest kernel, locked down.
 pub const SCENARIO: Scenario = Scenario {
     name: "lockdown",
-    about: "blame under lockdown=confidentiality counts and names nobody, trace record says why it cannot",
+    about: "blame under lockdown=confidentiality counts and names no thread, trace record says why it cannot",
     cells,
     script,
     check,

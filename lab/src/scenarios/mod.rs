@@ -40,6 +40,7 @@ mod losses;
 mod measuring;
 mod offline;
 mod owners;
+mod packages;
 mod partrt;
 mod prove;
 mod run_move;
@@ -55,6 +56,7 @@ mod study_unit;
 mod systemd;
 mod threads;
 mod too_old;
+mod tour;
 mod tracers;
 mod trust;
 mod truth;
@@ -68,6 +70,7 @@ pub const ALL: &[&Scenario] = &[
     &study_unit::SCENARIO,
     &large_machine::SCENARIO,
     &systemd::SCENARIO,
+    &packages::SCENARIO,
     &boot_grub::SCENARIO,
     &boot_systemd::SCENARIO,
     &several::SCENARIO,
@@ -107,6 +110,7 @@ pub const ALL: &[&Scenario] = &[
     &inspect_shapes::SCENARIO,
     &boot_line::SCENARIO,
     &boots::SCENARIO,
+    &tour::SCENARIO,
     &too_old::SCENARIO,
     &checking::SCENARIO,
     &daemon::SCENARIO,

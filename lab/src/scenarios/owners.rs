@@ -11,7 +11,8 @@ use crate::verdict::ScenarioVerdict;
 /// Runs with cgroup v1 and v2.
 pub const SCENARIO: Scenario = Scenario {
     name: "owners",
-    about: "containers and a virtual machine lose the isolated CPU and get it back; one ends and one starts meanwhile",
+    about: "containers and a virtual machine lose the isolated CPU and get it back; one ends and one starts during \
+         that time",
     cells,
     script,
     check,
@@ -132,7 +133,7 @@ fn check(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict
         "2 Cpus_allowed_list: 1-2",
     );
     verdict.equal(
-        "one that starts meanwhile",
+        "one that starts during that time",
         plain("starter").as_str(),
         "2 Cpus_allowed_list: 0-2",
     );
@@ -150,7 +151,7 @@ fn check(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict
         .collect();
     let has_note = |part: &str| notes.iter().any(|note| note.contains(part));
     verdict.that(
-        has_note("docker/ends") && has_note("is gone"),
+        has_note("docker/ends") && has_note("no longer exists"),
         format!("the one that ended is named: {notes:?}"),
     );
     let late = super::apply_undo::movable(&verdict.status(seen, "who_pinned", 0).stdout);

@@ -21,7 +21,7 @@ fn script(_: &ScenarioCell) -> String {
     "populate
 cd /tmp
 state before
-rec prove quietcore prove --cpus 3 --for 2s --json
+rec prove quietcore prove --cpus 3 --for 2s --page --json
 state after
 same same before after
 rec json cat /tmp/prove.json

@@ -9,7 +9,7 @@ use crate::verdict::ScenarioVerdict;
 /// Runs with cgroup v1, where every cpuset accepts single threads, and with v2, where only a threaded one does.
 pub const SCENARIO: Scenario = Scenario {
     name: "run_move",
-    about: "run and move place what they should, also what forks all the time; --out and undo bring all home",
+    about: "run and move place what they should, also what forks all the time; --back and undo return all to their original cgroups",
     cells,
     script,
     check,
@@ -76,7 +76,7 @@ rec where_dry lab places_of 'lab moved' 'lab hold'
 rec in quietcore move --name 'lab moved' --name 'lab hold' --cpus 3 --policy rr:7 --json
 rec where_in lab places_of 'lab moved' 'lab hold'
 rec in_again quietcore move --name 'lab moved' --json
-rec out quietcore move --name 'lab moved' --name 'lab hold' --out --json
+rec out quietcore move --name 'lab moved' --name 'lab hold' --back --json
 rec where_out lab places_of 'lab moved' 'lab hold'
 rec owned_text quietcore move --name 'lab owned' --dry-run
 rec owned_dry quietcore move --name 'lab owned' --dry-run --json
@@ -84,7 +84,7 @@ rec owned_none quietcore move --name 'lab owned' --user 4242 --dry-run
 rec owned_unknown quietcore move --name 'lab owned' --user nosuch --dry-run
 rec owned quietcore move --name 'lab owned' --user ana --cpus 3 --json
 rec where_owned lab places_of 'lab owned'
-rec owned_out quietcore move --name 'lab owned' --user 1000 --out --json
+rec owned_out quietcore move --name 'lab owned' --user 1000 --back --json
 rec tid quietcore move --tid "$(ls /proc/$threads/task | tail -1)" --json
 rec where_threads lab places_of 'lab io'
 lab-guest storm /tmp/stop 300 >/tmp/born &
@@ -169,7 +169,7 @@ fn started(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdi
         format!("cgroup of the program: {}", cgroup.stdout),
     );
     verdict.that(
-        cgroup.stderr.contains("does not spread"),
+        cgroup.stderr.contains("does not distribute"),
         "an unpinned program is warned",
     );
     let quiet = verdict.status(seen, "quiet", 0);
@@ -280,7 +280,7 @@ fn of_a_user(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVer
     }
     let text = seen.get("owned_text").stdout;
     verdict.that(
-        text.contains("they belong to several users (ana, root); --user takes those of one"),
+        text.contains("they belong to several users (ana, root); --user selects those of one"),
         format!("a dry run names the owners: {text}"),
     );
     verdict.equal(

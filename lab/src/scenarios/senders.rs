@@ -132,7 +132,7 @@ fn check(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict
         "and that is said",
         seen.get("said")
             .stdout
-            .contains(&format!("{missed} calls of these functions are lost")),
+            .contains(&format!("{missed} calls of these functions were lost")),
         !has_events,
     );
     verdict.note(format!("met: {collided}"));

@@ -9,7 +9,7 @@ use crate::verdict::ScenarioVerdict;
 /// Kills at every call on one kernel with v1 and one with v2, divided among several guests, and at samples on others.
 pub const SCENARIO: Scenario = Scenario {
     name: "sigkill_anywhere",
-    about: "apply or undo is killed at each of its changes, then undo gives back the state before",
+    about: "apply or undo is killed at each of its changes, then undo restores the state before",
     cells,
     script,
     check,
@@ -19,7 +19,7 @@ pub const SCENARIO: Scenario = Scenario {
 /// them.
 pub const SAMPLE: Scenario = Scenario {
     name: "sigkill_sample",
-    about: "apply or undo is killed at some of its changes, others each day, then undo gives back the state before",
+    about: "apply or undo is killed at some of its changes, others each day, then undo restores the state before",
     cells: sample_cells,
     script: sample_script,
     check: check_sample,

@@ -11,7 +11,7 @@ use crate::verdict::ScenarioVerdict;
 /// Covers both halves of a resize and the front ends, with v1 and v2.
 pub const SCENARIO: Scenario = Scenario {
     name: "sigkill_more",
-    about: "apply --resize, cset and partrt are killed at their changes, then undo gives back the state before",
+    about: "apply --resize, cset and partrt are killed at their changes, then undo restores the state before",
     cells,
     script,
     check,
@@ -135,7 +135,7 @@ fn check(_: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
         format!("history says what happened: {history}"),
     );
     let undone = &verdict.status(seen, "undo", 0).stdout;
-    verdict.that(undone.contains("had been stopped in the middle"), undone.clone());
+    verdict.that(undone.contains("was interrupted; this is the state"), undone.clone());
     let same = verdict.status(seen, "same", 0);
     verdict.equal("state after the undo", same.text(), "");
 }

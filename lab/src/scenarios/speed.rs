@@ -26,7 +26,7 @@ const CROWDS: [(&str, u32); 2] = [("30k", 20), ("100k", 70)];
 /// Not part of a full run; `make bench-lab` requests it explicitly. [`super::fork_storm`] is a small version.
 pub const SCENARIO: Scenario = Scenario {
     name: "speed",
-    about: "time and memory of apply and undo with 10,000 tasks and more, beside a bare loop and the peers",
+    about: "time and memory of apply and undo with 10,000 tasks and more, compared with a bare loop and the peers",
     cells,
     script,
     check,
@@ -72,10 +72,26 @@ fn script(cell: &ScenarioCell) -> String {
     let mut text = "export PATH=/bin:/usr/bin:/usr/sbin HOME=/root
 echo 4000000 >/proc/sys/kernel/pid_max
 echo 400000 >/proc/sys/kernel/threads-max
-lab-guest sleepers 9900 >/dev/null
-rec seed quietcore apply --cpus 3 --quiet
-cp /run/quietcore/journal /tmp/written
-rec seed-undo quietcore undo --quiet
+seed() {
+    rec $1seed quietcore apply --cpus 3 --quiet
+    cp /run/quietcore/journal /tmp/written
+    rec $1seed-undo quietcore undo --quiet
+}
+# rounds PREFIX: each command some times, one after the other.
+rounds() {
+    for round in $(seq ROUNDS); do
+        rec $1bare$round lab-guest bare /tmp/written
+        rec $1bare-undo$round lab-guest bare-undo /tmp/written
+        rec $1careful$round lab-guest careful /tmp/written
+        rec $1careful-undo$round lab-guest bare-undo /tmp/written
+        rec $1plan$round quietcore plan --cpus 3 --quiet
+        rec $1apply$round quietcore apply --cpus 3 --quiet
+        rec $1apply$round-left lab-guest left 3
+        rec $1check$round quietcore check --for 0s --quiet
+        rec $1plan-again$round quietcore plan --cpus 3 --quiet
+        rec $1undo$round quietcore undo --quiet
+    done
+}
 # storm NAME COMMAND: the same while 5,000 tasks are forked.
 storm() {
     tool=$1; shift
@@ -89,49 +105,49 @@ storm() {
     rec storm-$tool-left lab-guest left 3
 }
 calm() { kill $breeder; wait $breeder; sleep 2; }
+seed few-
+rounds few-
+lab-guest sleepers 9900 >/dev/null
+seed
+rounds
 "
-    .to_owned();
-    for round in 1..=ROUNDS {
-        text.push_str(&format!(
-            "rec bare{round} lab-guest bare /tmp/written\nrec bare-undo{round} lab-guest bare-undo /tmp/written
-rec careful{round} lab-guest careful /tmp/written\nrec careful-undo{round} lab-guest bare-undo /tmp/written
-rec plan{round} quietcore plan --cpus 3 --quiet
-rec apply{round} quietcore apply --cpus 3 --quiet\nrec apply{round}-left lab-guest left 3
-rec check{round} quietcore check --for 0s --quiet
-rec undo{round} quietcore undo --quiet\n"
-        ));
-    }
-    text.push_str("rec start quietcore cpus 3\n");
-    for Peer { name, apply, undo } in peers(cell) {
-        text.push_str(&format!(
-            "rec {name} {apply}\nrec {name}-left lab-guest left 3\nrec {name}-undo {undo}\n"
-        ));
-    }
+    .replace("ROUNDS", &ROUNDS.to_string());
     text.push_str(
-        "storm bare lab-guest bare /tmp/written\nlab-guest bare-undo /tmp/written >/dev/null 2>&1\ncalm\n\
-         storm quietcore quietcore apply --cpus 3 --quiet\nrec storm-undo quietcore undo --quiet\ncalm\n",
+        "rec start quietcore cpus 3
+storm bare lab-guest bare /tmp/written
+lab-guest bare-undo /tmp/written >/dev/null 2>&1
+calm
+storm quietcore quietcore apply --cpus 3 --quiet
+rec storm-undo quietcore undo --quiet
+calm
+crowds=
+",
     );
-    for Peer { name, apply, undo } in peers(cell) {
-        text.push_str(&format!("storm {name} {apply}\n{undo} >/dev/null 2>&1\ncalm\n"));
-    }
     for (size, processes) in CROWDS {
         text.push_str(&format!(
-            "for n in $(seq {processes}); do lab-guest threads 1000 crowd & done; sleep 60
+            "for n in $(seq {processes}); do lab-guest threads 1000 crowd & crowds=\"$crowds $!\"; done; sleep 60
 rec {size}-bare lab-guest bare /tmp/written\nrec {size}-bare-undo lab-guest bare-undo /tmp/written
 rec {size}-apply quietcore apply --cpus 3 --quiet\nrec {size}-left lab-guest left 3
 rec {size}-undo quietcore undo --quiet\n"
+        ));
+    }
+    // Last, because a peer may leave every task with another mask: the tuna of the newest Debian fails in --include.
+    text.push_str("kill $crowds; wait $crowds; sleep 5\n");
+    for Peer { name, apply, undo } in peers(cell) {
+        text.push_str(&format!(
+            "rec {name} {apply}\nrec {name}-left lab-guest left 3\nrec {name}-undo {undo}
+storm {name} {apply}\n{undo} >/dev/null 2>&1\ncalm\n"
         ));
     }
     text
 }
 
 fn check(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
-    let best = |name: &str, of: &dyn Fn(&str) -> f64| {
-        let all = (1..=ROUNDS).map(|round| of(&format!("{name}{round}")));
+    let took = |name: &str| seen.get(name).ms as f64;
+    let best = |name: &str| {
+        let all = (1..=ROUNDS).map(|round| took(&format!("{name}{round}")));
         all.fold(f64::INFINITY, f64::min)
     };
-    let took = |name: &str| seen.get(name).ms as f64;
-    let looped = |name: &str| seen.get(name).json()["us"].as_f64().unwrap_or(0.0) / 1000.0;
     let left = |name: &str| {
         let found = seen.get(name).json();
         Some(found["user"].as_u64()? + found["kernel"].as_u64()?)
@@ -147,22 +163,21 @@ fn check(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict
         left("storm-quietcore-left"),
         Some(0),
     );
-    let (bare, apply) = (best("bare", &looped), best("apply", &took));
-    verdict.that(
-        apply <= 1.5 * bare,
-        format!("apply takes {:.2} of the bare loop, 1.5 at most", apply / bare),
-    );
-    let careful = best("careful", &looped);
-    verdict.that(
-        apply <= 1.2 * careful,
-        format!(
-            "apply takes {:.2} of the loop that also asks for every mask, 1.2 at most",
-            apply / careful
-        ),
-    );
-    let (plan, check) = (best("plan", &took), best("check", &took));
-    verdict.that(plan <= apply, format!("plan takes {plan:.0} ms, apply {apply:.0}"));
-    verdict.that(check <= plan, format!("check takes {check:.0} ms, plan {plan:.0}"));
+    // The emulator translates a program each time it starts. So what counts is what 10,000 tasks add to each. Beside the
+    // partition a plan reads the task lists of its cgroups too, as the check does.
+    let added = |name: &str| best(name) - best(&format!("few-{name}"));
+    for (name, other, limit) in [
+        ("apply", "careful", 1.2),
+        ("plan", "apply", 1.0),
+        ("check", "plan-again", 1.0),
+    ] {
+        let (ours, theirs) = (added(name), added(other));
+        verdict.that(
+            ours <= limit * theirs,
+            format!("10,000 tasks add {ours:.0} ms to {name}, {theirs:.0} to {other}; {limit} times that at most"),
+        );
+    }
+    let apply = best("apply");
     for peer in peers(cell) {
         for (ours, name) in [
             (apply, peer.name.to_owned()),

@@ -211,7 +211,7 @@ fn check_fallback(seen: &GuestRecords, last: u32, verdict: &mut ScenarioVerdict)
         Some("rdinit=/nowhere"),
     );
     let why = given_up[0]["why"].as_str().unwrap_or_default().to_owned();
-    verdict.that(why.contains("3 restarts") && why.contains("not on the line"), why);
+    verdict.that(why.contains("3 restarts") && why.contains("not on the boot line"), why);
     verdict.equal("given up once", given_up.as_array().map(Vec::len), Some(1));
     let report = seen.get(&format!("{last}/report"));
     verdict.that(

@@ -13,7 +13,8 @@ use crate::verdict::ScenarioVerdict;
 /// Runs with systemd 252 and GRUB.
 pub const SCENARIO: Scenario = Scenario {
     name: "study_unit",
-    about: "under systemd a study goes on by its unit after each restart and after a power cut, and takes the unit away at its end",
+    about: "under systemd a study continues with its unit after each restart and after a power cut, and removes the \
+         unit at its end",
     cells,
     script,
     check,

@@ -130,7 +130,7 @@ systemctl stop quietcore.service
 systemctl daemon-reload
 rm -rf /etc/systemd/system/multi-user.target.wants
 same_as_before units
-rec export quietcore plan --cpus 3 --profile minimal --export systemd --export-to /tmp/export
+rec export quietcore plan --cpus 3 --profile minimal --format systemd --out /tmp/export
 cp -r /tmp/export/etc/. /etc/
 systemctl daemon-reload
 sleep 1
@@ -232,15 +232,20 @@ fn check_units(seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     same(seen, "export", verdict);
 }
 
-/// Checks that nothing differs, except the CPU of interrupt threads, and that systemd lists no file of quietcore.
-fn same(seen: &GuestRecords, name: &str, verdict: &mut ScenarioVerdict) {
+/// Checks that two states do not differ, except in the CPU of interrupt threads.
+pub(super) fn same_states(seen: &GuestRecords, record: &str, verdict: &mut ScenarioVerdict) {
     let follows = |line: &&str| line.starts_with("kthread ") && line.contains(": \"irq/");
-    let same = seen.get(&format!("same_{name}"));
+    let same = seen.get(record);
     let changed: Vec<&str> = same.stdout.lines().filter(|line| !follows(line)).collect();
     verdict.that(
         matches!(same.status, 0 | 1) && changed.is_empty(),
-        format!("{name}: not as before: {changed:?}"),
+        format!("{record}: not as before: {changed:?}"),
     );
+}
+
+/// Checks that nothing differs, and that systemd lists no file of quietcore.
+fn same(seen: &GuestRecords, name: &str, verdict: &mut ScenarioVerdict) {
+    same_states(seen, &format!("same_{name}"), verdict);
     let traces = seen.get(&format!("traces_{name}"));
     let left: Vec<&str> = traces
         .stdout

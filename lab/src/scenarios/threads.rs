@@ -59,9 +59,9 @@ rec type cat quietcore-rt/cgroup.type quietcore-rt/cpuset.cpus.partition
 rec threads sh -c "sort -n quietcore-rt/cgroup.threads | xargs echo; echo $one $pinned"
 rec history quietcore history
 rec inspect quietcore inspect
-rec one_out quietcore move --tid $one --out -q
+rec one_out quietcore move --tid $one --back -q
 rec one_is_out where
-rec pinned_out quietcore move --tid $pinned --out -q
+rec pinned_out quietcore move --tid $pinned --back -q
 rec all_out where
 rec name quietcore move --thread 'lab busy' --cpus 3 --dry-run
 rec worker quietcore move --tid $worker --cpus 3 --policy fifo:50 -q
@@ -105,7 +105,7 @@ rec sweep lab-guest sweep entry 3 2 -- quietcore move --tid $one --cpus 3 -q -- 
 cat >/tmp/divided <<END
 quietcore apply --cpus 3 --profile minimal -q && quietcore move --tid $one --cpus 3 -q
 END
-rec sweep_out lab-guest sweep entry 4 3 -- quietcore move --thread 'lab io' --out -q -- quietcore undo -q -- sh /tmp/divided
+rec sweep_out lab-guest sweep entry 4 3 -- quietcore move --thread 'lab io' --back -q -- quietcore undo -q -- sh /tmp/divided
 rec sweep_undo lab-guest sweep-undo entry 23 8 -- sh /tmp/divided -- quietcore undo -q
 "#
     .to_owned()
@@ -136,6 +136,20 @@ fn check(_: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
         "inspect",
     ] {
         verdict.status(seen, name, 0);
+    }
+    for (name, line) in [
+        (
+            "apply",
+            "CPU 2-3 is isolated as partition rt; everything else runs on CPU 0-1.",
+        ),
+        ("undo_net", "Partition net is undone; still active: rt."),
+        (
+            "resize",
+            "CPU 3 is isolated as partition rt; everything else runs on CPU 0-2.",
+        ),
+        ("undo", "Everything is as it was before, except for one note."),
+    ] {
+        verdict.equal(&format!("{name} -q"), seen.get(name).text(), line);
     }
     places(seen, verdict);
     let moved = seen.get("one").json();

@@ -35,20 +35,23 @@ echo 700 >osnoise/timerlat_period_us
 echo 7 >tracing_thresh
 cd /
 settings before
-rec timerlat quietcore measure latency --cpus 2-3 --for 1s --method timerlat --interval 5ms --json
-rec osnoise quietcore measure noise --cpus 2-3 --for 1s --method osnoise --threshold 20us --json
-rec broken quietcore measure latency --cpus 3 --for 60s --method timerlat --break 1ns --json
+rec timerlat quietcore measure latency --cpus 2-3 --for 1s --tracer timerlat --interval 5ms --json
+rec osnoise quietcore measure noise --cpus 2-3 --for 1s --tracer osnoise --threshold 20us --json
+rec broken quietcore measure latency --cpus 3 --for 60s --tracer timerlat --break 1ns --json
 settings between
-quietcore measure latency --cpus 3 --for 60s --method timerlat --quiet &
+echo 100000 >/sys/kernel/tracing/osnoise/runtime_us
+rec seldom quietcore measure noise --cpus 2 --for 2s --tracer osnoise --threshold 1s --json
+echo 1000000 >/sys/kernel/tracing/osnoise/runtime_us
+quietcore measure latency --cpus 3 --for 60s --tracer timerlat --quiet &
 victim=$!
 wait_for 30 grep -q timerlat /sys/kernel/tracing/instances/quietcore-$victim/current_tracer
-rec second quietcore measure noise --cpus 2 --for 1s --method osnoise
+rec second quietcore measure noise --cpus 2 --for 1s --tracer osnoise
 kill -9 $victim
 settings killed
 rec undo quietcore undo
 settings after
 echo timerlat >/sys/kernel/tracing/current_tracer
-rec foreign quietcore measure latency --cpus 3 --for 1s --method timerlat
+rec foreign quietcore measure latency --cpus 3 --for 1s --tracer timerlat
 echo nop >/sys/kernel/tracing/current_tracer
 ";
 
@@ -74,8 +77,8 @@ fn script(cell: &ScenarioCell) -> String {
     let settings = "settings() { (cd /sys/kernel/tracing; rec $1 head -n1 osnoise/cpus osnoise/*_us tracing_thresh instances/*/tracing_on); }\n";
     match has_tracers(cell) {
         true => format!("{settings}{TRACERS}{FAULTS}"),
-        false => "rec timerlat quietcore measure latency --cpus 3 --for 1s --method timerlat
-rec osnoise quietcore measure noise --cpus 3 --for 1s --method osnoise
+        false => "rec timerlat quietcore measure latency --cpus 3 --for 1s --tracer timerlat
+rec osnoise quietcore measure noise --cpus 3 --for 1s --tracer osnoise
 umount /sys/kernel/tracing
 umount /sys/kernel/debug
 rec unmounted quietcore measure latency --cpus 3 --for 60s --break 1ns --trace-out /tmp/trace --json
@@ -170,6 +173,12 @@ fn traced(seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
             format!("gaps of 20 us and more, within a second: {}", thread["stolen_ns"]),
         );
     }
+    let seldom = verdict.status(seen, "seldom", 1);
+    let note = finding(&seldom, "tracer_silent").unwrap_or_default();
+    verdict.that(
+        note["message"].to_string().contains("gaps in the rest were not found"),
+        format!("a thread that sleeps most of the time is reported: {note}"),
+    );
     let broken = verdict.status(seen, "broken", 1);
     verdict.that(
         broken.json()["broke"]["value_ns"].as_u64() > Some(0),

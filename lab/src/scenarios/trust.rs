@@ -165,7 +165,7 @@ fn check(_: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     );
     verdict.that(
         seen.get("study_left").status != 0,
-        "nothing is in force when a study ends, although another process had the lock when its run ended",
+        "no partition is active when a study ends, although another process had the lock when its run ended",
     );
     verdict.equal(
         "results of the study",

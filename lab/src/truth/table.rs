@@ -148,7 +148,7 @@ impl TruthTable {
         text.push_str(&line("**all**", &sum));
         let reportable = sum.injected.saturating_sub(sum.untold);
         text.push_str(&format!(
-            "\nRight class and right culprit: {} of all, {} of those whose culprit this kernel tells. Explained: {} of the stolen time.",
+            "\nRight class and right culprit: {} of all, {} of those whose culprit this kernel reports. Explained: {} of the stolen time.",
             share(sum.culprit, sum.injected),
             share(sum.culprit, reportable),
             share(sum.explained_ns, sum.stolen_ns)

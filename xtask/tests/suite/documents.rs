@@ -65,11 +65,17 @@ fn documents_name_files_that_exist() {
 }
 
 /// The files of the book and the documents beside it.
-fn pages() -> Vec<PathBuf> {
+pub fn documents() -> Vec<PathBuf> {
     let mut open = vec![top().join("docs")];
-    let mut pages: Vec<PathBuf> = ["README.md", "CONTRIBUTING.md", "ARCHITECTURE.md", "SECURITY.md"]
-        .map(|name| top().join(name))
-        .to_vec();
+    let mut pages: Vec<PathBuf> = [
+        "README.md",
+        "CHANGELOG.md",
+        "CONTRIBUTING.md",
+        "ARCHITECTURE.md",
+        "SECURITY.md",
+    ]
+    .map(|name| top().join(name))
+    .to_vec();
     while let Some(folder) = open.pop() {
         for entry in std::fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
@@ -110,7 +116,7 @@ fn anchors(text: &str) -> Vec<String> {
 fn links_of_the_documents_lead_somewhere() {
     let mut broken = Vec::new();
     let mut checked = 0;
-    for page in pages() {
+    for page in documents() {
         let text = std::fs::read_to_string(&page).unwrap();
         for link in links(&text)
             .into_iter()
@@ -139,6 +145,15 @@ fn links_of_the_documents_lead_somewhere() {
 }
 
 #[test]
+fn the_readme_stays_short() {
+    let bytes = std::fs::metadata(top().join("README.md")).unwrap().len();
+    assert!(
+        bytes <= 12_000,
+        "README.md has {bytes} bytes: its details belong in docs/src"
+    );
+}
+
+#[test]
 fn every_page_of_the_book_is_in_its_summary() {
     let book = top().join("docs/src");
     let summary = std::fs::read_to_string(book.join("SUMMARY.md")).unwrap();
@@ -147,10 +162,27 @@ fn every_page_of_the_book_is_in_its_summary() {
         let name = page.strip_prefix(&book).ok().and_then(|path| path.to_str());
         name.is_some_and(|name| name != "SUMMARY.md" && !listed.contains(&name))
     };
-    let missing: Vec<String> = pages()
+    let missing: Vec<String> = documents()
         .iter()
         .filter(|page| is_missing(page))
         .map(|page| page.display().to_string())
         .collect();
     none(&missing, "a page is not in docs/src/SUMMARY.md");
+}
+
+#[test]
+fn each_readme_of_the_book_is_redirected_to_its_page() {
+    let book = top().join("docs/src");
+    let settings = std::fs::read_to_string(top().join("docs/book.toml")).unwrap();
+    let redirect = |page: PathBuf| {
+        let folder = page.strip_prefix(&book).ok()?.parent()?.to_str()?.to_owned();
+        page.ends_with("README.md")
+            .then(|| format!("\"/{folder}/README.html\" = \"index.html\""))
+    };
+    let missing: Vec<String> = documents()
+        .into_iter()
+        .filter_map(redirect)
+        .filter(|line| !settings.lines().any(|other| other == line))
+        .collect();
+    none(&missing, "docs/book.toml has no redirect");
 }

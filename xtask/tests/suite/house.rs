@@ -1,6 +1,6 @@
 //! Checks the rules of the project. Each rule is a function over text, tested here with a sample that breaks it.
 
-use crate::support::{none, product, sample, sources, top, workspace};
+use crate::support::{none, product, sample, sources, workspace};
 
 /// Crates above the session, which must get the machine from it.
 const ABOVE_SESSION: &[&str] = &[
@@ -27,13 +27,15 @@ const WRITES: &[(&str, &str)] = &[("crates/apply/src/guard.rs", "a pipe to the p
 
 const LINES: usize = 500;
 
+/// The lines of a file before its unit tests.
+fn without_tests(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().take_while(|line| !line.starts_with("#[cfg(test)]"))
+}
+
 /// The code of a file, without comments, string literals and unit tests.
 pub fn code(text: &str) -> String {
     let mut lines = Vec::new();
-    for line in text.lines() {
-        if line.starts_with("#[cfg(test)]") {
-            break;
-        }
+    for line in without_tests(text) {
         let line = line.trim_start();
         if !line.starts_with("//") {
             lines.push(without_quotes(line));
@@ -260,6 +262,22 @@ fn no_file_exceeds_the_length_limit() {
     assert!(too_long(&sample("crates/x/src/lib.rs", &"x\n".repeat(LINES))).is_empty());
 }
 
+/// Lines of the command line interface without unit tests.
+fn cli_lines(files: &[(String, String)]) -> usize {
+    let cli = files.iter().filter(|(name, _)| name.starts_with("crates/cli/src/"));
+    cli.map(|(_, text)| without_tests(text).count()).sum()
+}
+
+#[test]
+fn the_command_line_interface_is_thin() {
+    let lines = cli_lines(&product());
+    assert!(
+        (1_000..=9_000).contains(&lines),
+        "crates/cli/src has {lines} lines: logic belongs in a library, rendering in `report`"
+    );
+    assert_eq!(cli_lines(&sample("crates/cli/src/x.rs", "a\nb\n#[cfg(test)]\nc\n")), 2);
+}
+
 fn nameless(files: &[(String, String)]) -> Vec<String> {
     const NAMES: &[&str] = &["util", "utils", "helper", "helpers", "manager", "common", "misc"];
     let parts = |name: &str| name.split(['/', '.']).any(|part| NAMES.contains(&part));
@@ -306,7 +324,7 @@ fn misnamed(table: &str) -> (Vec<String>, usize) {
     let rows = table.lines().filter_map(|line| {
         let (name, rest) = line.trim_start().split_once(" \"")?;
         let (id, rest) = rest.split_once('"')?;
-        rest.starts_with(" =>").then_some((name, id))
+        rest.ends_with("=>").then_some((name, id))
     });
     let rows: Vec<_> = rows.collect();
     let is_wrong = |(name, id): &&(&str, &str)| id.to_uppercase().replace('-', "_") != *name;
@@ -326,18 +344,22 @@ fn loose_ids(files: &[(String, String)]) -> Vec<String> {
         .collect()
 }
 
-/// The compiler accepts only constants of `finding_ids.rs`, except for the IDs of rules, which have their own
+/// The compiler accepts only constants of the tables in `finding/ids/`, except for the IDs of rules, which have their own
 /// explanation.
 #[test]
 fn explain_knows_every_finding() {
-    let table = std::fs::read_to_string(top().join("crates/plan/src/finding_ids.rs")).unwrap();
-    let (wrong, count) = misnamed(&table);
+    let files = product().into_iter();
+    let tables: Vec<String> = files
+        .filter(|(name, _)| name.starts_with("crates/plan/src/finding/ids/"))
+        .map(|(_, text)| text)
+        .collect();
+    let (wrong, count) = misnamed(&tables.concat());
     assert!(count > 100, "only {count} rows were found");
     none(&wrong, "a constant is named after its id");
-    assert_eq!(misnamed("    TICKS \"tick\" => \"x\",").0, ["TICKS: tick"]);
+    assert_eq!(misnamed("    TICKS \"tick\" Info =>").0, ["TICKS: tick"]);
     none(
         &loose_ids(&product()),
-        "an id is a row of finding_ids.rs or the id of a rule",
+        "an id is a row of finding/ids/ or the id of a rule",
     );
     let made = sample("crates/plan/src/x.rs", "FindingId::of_rule(\"a-b\")");
     assert_eq!(loose_ids(&made).len(), 1);

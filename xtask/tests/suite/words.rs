@@ -1,47 +1,19 @@
 //! Checks that text for users and names in code are plain technical English, and that every type name is unique.
-//!
-//! Each of the words is one that a reader has to translate first. Next to it is its standard term.
 
+use crate::documents::documents;
 use crate::module_tokens::is_mark;
-use crate::support::{none, sample, sources};
+use crate::support::{none, sample, sources, top};
+use crate::terms::WORDS;
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A word, and its standard term.
-const WORDS: &[(&str, &str)] = &[
-    ("told", "reported, notified"),
-    ("tells of", "reports"),
-    ("take back", "undo"),
-    ("takes back", "undoes"),
-    ("taken back", "undone"),
-    ("took back", "undid"),
-    ("taking back", "undoing"),
-    ("take it back", "undo it"),
-    ("takes it back", "undoes it"),
-    ("take them back", "undo them"),
-    ("mend", "repair"),
-    ("mends", "repairs"),
-    ("mended", "repaired"),
-    ("somebody", "another program"),
-    ("nobody", "no program"),
-    ("whoever", "the program that"),
-    ("anew", "again"),
-    ("begun", "started"),
-    ("stands", "is active, exists"),
-    ("goes home", "returns to its cgroup"),
-    ("comes home", "returns to its cgroup"),
-    ("is said to be", "is reported as"),
-    ("noted", "recorded"),
-    ("meanwhile", "since then, during the measurement"),
-    ("kept from", "blocked from"),
-    ("asked for by name", "explicitly requested"),
-    ("what is wanted", "the intended state"),
-    ("was due", "was expected"),
-    ("were due", "were expected"),
-];
-
 /// Values of JSON, which stay as they are.
-const VALUES: &[&str] = &["\"taken back ({why})\"", "\"taken back\""];
+const VALUES: &[&str] = &[
+    "\"taken back ({why})\"",
+    "\"taken back\"",
+    "\"put away\"",
+    "\"in force\"",
+];
 
 /// The user-visible text of a file: strings of several words, and in `cli` the doc comments, which clap prints.
 fn texts(name: &str, text: &str) -> Vec<String> {
@@ -101,6 +73,29 @@ fn unusual_texts(files: &[(String, String)]) -> Vec<String> {
             let hits = WORDS.iter().filter(|(word, _)| has(&plain, word));
             found.extend(hits.map(|(word, term)| format!("{name}: `{word}` is `{term}`: {shown}")));
         }
+    }
+    found
+}
+
+/// Installed and exported files that are no Rust source: units, rules, dashboards, scripts.
+const INSTALLED: &[&str] = &[
+    "packaging/grafana/quietcore.json",
+    "packaging/init.d/quietcore",
+    "packaging/prometheus/quietcore.rules.yml",
+    "packaging/systemd/quietcore-study.service",
+    "packaging/systemd/quietcore-watch.service",
+    "packaging/systemd/quietcore.service",
+    "crates/report/src/export/shell/functions.sh",
+    "crates/report/src/export/shell/verbs.sh",
+];
+
+/// Lines of a text with such a word outside of variable names.
+fn unusual_lines(name: &str, text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for line in text.lines() {
+        let plain = line.to_lowercase();
+        let hits = WORDS.iter().filter(|(word, _)| has(&plain, word));
+        found.extend(hits.map(|(word, term)| format!("{name}: `{word}` is `{term}`: {line}")));
     }
     found
 }
@@ -189,6 +184,45 @@ fn text_for_users_is_plain() {
     assert_eq!(unusual_texts(&help).len(), 1);
     let key = sample("crates/plan/src/lib.rs", "const A: &str = \"told\";\n");
     assert!(unusual_texts(&key).is_empty());
+}
+
+#[test]
+fn installed_files_are_plain() {
+    let read = |name: &&str| std::fs::read_to_string(top().join(name)).unwrap();
+    let found: Vec<String> = INSTALLED
+        .iter()
+        .flat_map(|name| unusual_lines(name, &read(name)))
+        .collect();
+    none(&found, "use the standard term");
+    assert_eq!(unusual_lines("unit", "# Nobody stops it\nExecStart=x\n").len(), 1);
+}
+
+/// The lines of a document without code: blocks between fences or indented, and text in backquotes.
+fn prose(text: &str) -> String {
+    let mut is_code = false;
+    let mut lines = Vec::new();
+    for line in text.lines() {
+        let is_fence = line.trim_start().starts_with("```");
+        is_code ^= is_fence;
+        if !is_code && !is_fence && !line.starts_with("    ") {
+            lines.push(line.split('`').step_by(2).collect::<Vec<_>>().join(" "));
+        }
+    }
+    lines.join("\n")
+}
+
+#[test]
+fn documents_are_plain() {
+    let found: Vec<String> = documents()
+        .iter()
+        .flat_map(|path| {
+            let text = std::fs::read_to_string(path).unwrap();
+            unusual_lines(&path.display().to_string(), &prose(&text))
+        })
+        .collect();
+    none(&found, "use the standard term");
+    let text = "Nobody stops it.\n```text\nnobody\n```\nThe value `nobody` stays.\n";
+    assert_eq!(unusual_lines("page", &prose(text)).len(), 1);
 }
 
 #[test]

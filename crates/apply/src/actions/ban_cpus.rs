@@ -16,7 +16,7 @@ pub(crate) fn enact(
     cpus: &CpuSet,
 ) -> Result<StepResult, ApplyError> {
     if !irqbalance::is_running(stage.system.root(), daemon) {
-        unable(stage, daemon, cpus, "; it restarted or ended while this was planned");
+        unable(stage, daemon, cpus, "; it restarted or ended during planning");
         return Ok(step(0, None, None, ChangeOutcome::Gone));
     }
     let setup = match bans::setup(stage.system, daemon) {

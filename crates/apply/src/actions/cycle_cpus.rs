@@ -37,10 +37,10 @@ pub(crate) fn enact(stage: &mut ActionContext, change: &Change, cpus: &CpuSet) -
     if !stays_off.is_empty() {
         return Err(ApplyError::Unable {
             why: format!(
-                "a CPU was switched off and does not come back: {}",
+                "a CPU was taken offline and does not come back: {}",
                 stays_off.join("; ")
             ),
-            next: "look into the kernel's log (dmesg), then `quietcore undo`".to_owned(),
+            next: "check the kernel log (dmesg), then run `quietcore undo`".to_owned(),
         });
     }
     for lost in restore_masks(stage.system, &files) {
@@ -87,7 +87,7 @@ pub(crate) fn restore_masks(system: &dyn System, files: &BTreeMap<String, String
             return None;
         }
         let error = system.write(path, former).err()?;
-        Some(format!("{path}: `{now}` now, before `{former}`: {error}"))
+        Some(format!("{path}: `{now}`, previously `{former}`: {error}"))
     });
     lost.collect()
 }

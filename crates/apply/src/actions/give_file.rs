@@ -26,7 +26,7 @@ pub(crate) fn enact(
     let Some(now) = stage.system.ownership(path)? else {
         return Err(ApplyError::Unable {
             why: format!("{path} does not exist"),
-            next: "this kernel lacks the file; leave --owner out".to_owned(),
+            next: "this kernel lacks the file; leave out --owner".to_owned(),
         });
     };
     let intended = now.given_to(gift.uid, gift.gid);
@@ -36,8 +36,9 @@ pub(crate) fn enact(
     }
     if gift.undo == UndoMethod::Restore && (now.uid, now.gid) != (0, 0) {
         return Err(ApplyError::Unable {
-            why: format!("{path} belongs to {}:{} already", now.uid, now.gid),
-            next: "one owner at a time: undo the partition that gave it away, or leave owner_ancestor out".to_owned(),
+            why: format!("{path} already belongs to {}:{}", now.uid, now.gid),
+            next: "only one owner is possible: undo the partition with that owner, or leave out owner_ancestor"
+                .to_owned(),
         });
     }
     let seq = stage.record_value_intent(change, before.clone())?;
@@ -61,8 +62,11 @@ pub(crate) fn enact(
     stage.record_value_outcome(seq, outcome.clone(), after.clone())?;
     if found != Some(intended) {
         return Err(ApplyError::Unable {
-            why: format!("{path} was given to {intended}, and is {}", after.unwrap_or_default()),
-            next: "the file system does not keep owners; leave --owner out".to_owned(),
+            why: format!(
+                "the owner of {path} was set to {intended}, but is {}",
+                after.unwrap_or_default()
+            ),
+            next: "the file system does not store owners; leave out --owner".to_owned(),
         });
     }
     Ok(StepResult {

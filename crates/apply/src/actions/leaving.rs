@@ -36,7 +36,7 @@ fn by_balance(stage: &ActionContext, path: &str, word: &str) -> Result<DomainDep
         return Ok(None);
     };
     let balances = stage.system.root().value(&format!("{dir}/cpuset.sched_load_balance"))?;
-    if balances.as_deref() != Some("1") {
+    if balances.as_deref() != Some("1") || (dir != stage.mount && root_balances(stage)?) {
         return Ok(None);
     }
     let leave = match file {
@@ -50,6 +50,13 @@ fn by_balance(stage: &ActionContext, path: &str, word: &str) -> Result<DomainDep
         _ => return Ok(None),
     };
     Ok(Some((leave, format!("{}/tasks", stage.mount))))
+}
+
+/// Whether the root balances: its one domain then covers all CPUs, whatever the other sets say (`generate_sched_domains` in
+/// `kernel/cgroup/cpuset.c`).
+fn root_balances(stage: &ActionContext) -> Result<bool, ApplyError> {
+    let path = format!("{}/cpuset.sched_load_balance", stage.mount);
+    Ok(stage.system.root().value(&path)?.as_deref() == Some("1"))
 }
 
 /// The CPUs in a file of a set; empty if the file does not exist.

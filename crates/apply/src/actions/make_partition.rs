@@ -79,7 +79,7 @@ fn restore_pins(stage: &mut ActionContext, path: &str, tasks: &[TaskState]) -> R
 
 fn fallback(path: &str, word: &str, reasons: &[String]) -> Finding {
     let message = format!(
-        "the partition is `{word}`, because {}: its CPUs are its own, but tasks inside it are balanced",
+        "the partition is `{word}`, because {}: its CPUs are exclusive, but the kernel balances load between them",
         reasons.join("; ")
     );
     Finding::new(Level::Warning, FindingId::PARTITION_FALLBACK, path, message)
@@ -92,16 +92,13 @@ fn advice(reasons: &[String]) -> &'static str {
     let table = [
         (
             "not exclusive",
-            "another cgroup lists the same CPUs (AllowedCPUs= of a slice?); narrow it, then try again",
+            "another cgroup contains the same CPUs (AllowedCPUs= of a slice?); narrow it, then try again",
         ),
         (
             "not a partition root",
-            "the parent is no partition root; run outside the container or the delegated cgroup",
+            "the parent is not a partition root; run outside the container or the delegated cgroup",
         ),
-        (
-            "distribute",
-            "the parent would be left without a CPU; isolate fewer CPUs",
-        ),
+        ("distribute", "the parent would have no CPU left; isolate fewer CPUs"),
         ("hotplug", "all CPUs of the partition are offline; bring one online"),
         (
             "housekeeping",
@@ -109,7 +106,7 @@ fn advice(reasons: &[String]) -> &'static str {
         ),
         (
             "not permitted",
-            "this cgroup is delegated; run it from the root cgroup namespace as root",
+            "this cgroup is delegated; run from the root cgroup namespace as root",
         ),
     ];
     table

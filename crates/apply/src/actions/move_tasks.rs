@@ -64,7 +64,7 @@ pub(crate) fn enact(stage: &mut ActionContext, change: &Change, road: &MoveRoute
             Level::Error,
             FindingId::FORK_STORM,
             *from,
-            format!("tasks kept appearing in {from} after {PASSES} passes, for example {left}"),
+            format!("new tasks still appeared in {from} after {PASSES} passes, for example {left}"),
         ));
     }
     let after = done.summary();
@@ -257,7 +257,7 @@ fn move_batch(
                 libc::EINVAL if narrow(stage, task, cpus)? => {
                     done.refuse(
                         task,
-                        "the kernel keeps it in its cgroup, so its mask was narrowed instead",
+                        "the kernel keeps it in its cgroup, so its affinity was narrowed instead",
                     );
                     done.moved += 1;
                 }
@@ -338,7 +338,7 @@ pub(super) fn refused(task: &TaskState, errno: i32) -> Finding {
 }
 
 /// The file to write a task to. On v2 this moves the whole process, except that a thread moves alone within its domain.
-/// `None` if threads of the process are in a partition in force: the move would take them out of it.
+/// `None` if threads of the process are in an active partition: the move would take them out of it.
 fn door(stage: &ActionContext, task: &TaskState, to: &str, named: &BTreeSet<u32>) -> Option<String> {
     if stage.version == Version::V1 {
         return Some(format!("{to}/tasks"));
@@ -384,7 +384,7 @@ pub(super) fn restore_pin(stage: &mut ActionContext, task: &TaskState, cpus: &Cp
             FindingId::PIN_LOST,
             format!("task {}", task.key.tid),
             format!(
-                "{} was pinned to {pin}, and the kernel refused to pin it again: {}",
+                "{} was pinned to {pin}, and the kernel refused to restore the pinning: {}",
                 task.comm,
                 std::io::Error::from_raw_os_error(errno)
             ),

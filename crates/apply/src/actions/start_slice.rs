@@ -125,10 +125,12 @@ fn start(stage: &ActionContext, slice: &SliceRequest) -> Result<Result<(), BusEr
 fn no_controller(slice: &SliceRequest, found: &str) -> Finding {
     let SliceRequest { unit, path, .. } = *slice;
     let message = format!(
-        "systemd started {unit}, and {path}/cpuset.mems reads `{found}`: it does not keep the cpuset controller on"
+        "systemd started {unit}, but {path}/cpuset.mems reads `{found}`: it does not keep the cpuset controller enabled"
     );
-    Finding::new(Level::Warning, FindingId::SYSTEMD_CONTROLLER, path, message)
-        .fix("look for DisableControllers=cpuset in `systemctl cat -- -.slice`; until then, `quietcore undo` and `quietcore apply` after each daemon-reload")
+    Finding::new(Level::Warning, FindingId::SYSTEMD_CONTROLLER, path, message).fix(
+        "check for DisableControllers=cpuset in `systemctl cat -- -.slice`; until it is removed, run `quietcore \
+             undo` and `quietcore apply` after each daemon-reload",
+    )
 }
 
 /// The file of the parent cgroup that says which controllers the slice has.
@@ -140,15 +142,16 @@ pub(crate) fn control_of(path: &str) -> String {
 fn refused(unit: &str, error: &BusError) -> Finding {
     let message = format!(
         "systemd could not be asked to start {unit} ({error}): the partition exists, but is lost at the next \
-         `systemctl daemon-reload`, which installing a package may do"
+         `systemctl daemon-reload`, which the installation of a package can trigger"
     );
     let fix = match error {
         BusError::Refused { .. } => format!(
-            "look at `systemctl status {unit}`; or give any unit that stays active Delegate=cpuset or AllowedMemoryNodes="
+            "check `systemctl status {unit}`; or set Delegate=cpuset or AllowedMemoryNodes= in any unit that stays \
+             active"
         ),
         BusError::Unreachable { .. } | BusError::Garbled { .. } => format!(
-            "run it as root where {} can be reached, outside a container or sandbox; or bring the partition up with \
-             --install-unit, whose unit asks for the controller itself",
+            "run it as root where {} can be reached, outside a container or sandbox; or start the partition with \
+             --install-unit, whose unit requests the controller itself",
             bus::SOCKET
         ),
     };

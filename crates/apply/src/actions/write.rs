@@ -84,8 +84,8 @@ pub(crate) fn enact(
 /// The error for a value that the kernel took without effect.
 fn not_accepted(path: &str, value: &str, found: &str) -> ApplyError {
     ApplyError::Unable {
-        why: format!("{path}: wrote `{value}`, and it reads `{found}`"),
-        next: "another program may hold this file; find out which one writes it, then try again".to_owned(),
+        why: format!("{path}: wrote `{value}`, but it reads `{found}`"),
+        next: "another program may control this file; find out which one writes it, then try again".to_owned(),
     }
 }
 
@@ -95,7 +95,7 @@ fn absent(path: &str, on_refusal: RefusalPolicy) -> Result<StepResult, ApplyErro
         RefusalPolicy::Report => Ok(StepResult::unchanged(None, ChangeOutcome::Gone)),
         RefusalPolicy::Fatal => Err(ApplyError::Unable {
             why: format!("{path} does not exist"),
-            next: "this kernel lacks the file; `quietcore inspect` shows what it has".to_owned(),
+            next: "this kernel lacks the file; `quietcore inspect` shows the existing ones".to_owned(),
         }),
     }
 }
@@ -195,12 +195,12 @@ pub(super) fn report(
     let reason = match (knob.and_then(|knob| knob.refusal(errno)), errno) {
         (Some(words), _) => words,
         (None, libc::EROFS | libc::EACCES) => "the file is read-only here",
-        (None, libc::EINVAL) => "the kernel does not take this value",
+        (None, libc::EINVAL) => "the kernel does not accept this value",
         (None, libc::EIO) => "this kernel or this device has no way to change it",
         (None, _) => "the kernel refused",
     };
     let cause = std::io::Error::from_raw_os_error(errno);
-    let message = format!("{} stays as it is: {reason} ({cause}); {}", change.target, change.why);
+    let message = format!("{} is unchanged: {reason} ({cause}); {}", change.target, change.why);
     let is_interrupt = change.target.starts_with("/proc/irq/");
     // A setting that no program can change is a fact about the machine. 6.12 returns EPERM for interrupts.
     let is_fact = errno == libc::EIO || (is_interrupt && errno == libc::EPERM);

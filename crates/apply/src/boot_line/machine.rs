@@ -70,14 +70,14 @@ impl BootMachine for Runner {
             next: next.to_owned(),
         };
         let place = tools::place(&boot::MachineTree::of(&self.root), &run.tool)
-            .ok_or_else(|| failed("it is not there".to_owned(), "install it, then try again"))?;
+            .ok_or_else(|| failed("it is not installed".to_owned(), "install it, then try again"))?;
         let output = Command::new(self.live.locate(&place))
             .args(&run.arguments)
             .env("PATH", tools::DIRECTORIES.join(":"))
             .env("LC_ALL", "C")
             .stdin(Stdio::null())
             .output()
-            .map_err(|error| failed(error.to_string(), "look at the program"))?;
+            .map_err(|error| failed(error.to_string(), "check the program"))?;
         if output.status.success() {
             // The tools leave their output in memory, and our next record says that the change is done.
             for dir in tools::WRITTEN {
@@ -90,7 +90,7 @@ impl BootMachine for Runner {
         let last = lines[lines.len().saturating_sub(LINES)..].join("; ");
         Err(failed(
             format!("{}: {last}", output.status),
-            "run it by hand and see what it needs",
+            "run it by hand and read its messages",
         ))
     }
 
@@ -98,8 +98,9 @@ impl BootMachine for Runner {
         self.live
             .set_efi_text(ONE_SHOT, entry)
             .map_err(|error| ApplyError::Unable {
-                why: format!("the entry cannot be chosen for one boot: {error}"),
-                next: "this machine has no EFI variables that can be written: use `boot set`, which keeps an entry as it was"
+                why: format!("the entry cannot be selected for one boot: {error}"),
+                next: "this machine has no writable EFI variables: use `boot set`, which keeps an entry with the \
+                     present boot line"
                     .to_owned(),
             })
     }

@@ -4,7 +4,7 @@ use crate::ApplyError;
 use crate::journal::Storage;
 use crate::notes::{self, RecordLog};
 use crate::record::LogRecord;
-use boot::{BootSinceWrite, FileEdit, RecordedWords, ToolRun};
+use boot::{BootObservation, BootSinceWrite, FileEdit, RecordedWords, ToolRun};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
@@ -114,17 +114,6 @@ impl<'a> BootNotes<'a> {
         }
         all
     }
-}
-
-/// The state that a boot was seen in, and when.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct BootObservation {
-    /// `live` or `reverted`.
-    pub state: String,
-    /// The boot.
-    pub boot_id: Option<String>,
-    /// In nanoseconds since 1970.
-    pub at_ns: u64,
 }
 
 /// The content of a captured machine's journal.

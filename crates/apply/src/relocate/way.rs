@@ -14,9 +14,13 @@ use std::collections::{BTreeMap, BTreeSet};
 ///
 /// # Errors
 /// A journal that cannot be written. Kernel refusals show when the threads are moved.
-pub(super) fn make_way(ground: &MoveContext, journal: &mut Journal, parcels: &[PlannedMove]) -> Result<(), ApplyError> {
-    let root = ground.system.root();
-    let mount = &ground.hierarchy.mount;
+pub(super) fn make_way(
+    context: &MoveContext,
+    journal: &mut Journal,
+    parcels: &[PlannedMove],
+) -> Result<(), ApplyError> {
+    let root = context.system.root();
+    let mount = &context.hierarchy.mount;
     let mut waiting: BTreeMap<u32, String> = BTreeMap::new();
     for parcel in parcels.iter().filter(|parcel| parcel.unit == MoveUnit::Thread) {
         let Some(task) = machine::tasks::read_one(root, parcel.tid) else {
@@ -31,7 +35,7 @@ pub(super) fn make_way(ground: &MoveContext, journal: &mut Journal, parcels: &[P
         if theirs == domain_of(root, mount, to) {
             continue;
         }
-        if !is_threaded(root, &parcel.to) && !make_threaded(ground, journal, &parcel.to)? {
+        if !is_threaded(root, &parcel.to) && !make_threaded(context, journal, &parcel.to)? {
             continue;
         }
         let destination = domain_of(root, mount, to);
@@ -40,20 +44,20 @@ pub(super) fn make_way(ground: &MoveContext, journal: &mut Journal, parcels: &[P
         }
     }
     for (pid, domain) in waiting {
-        wait_in(ground, journal, pid, &dir_of(mount, &domain))?;
+        wait_in(context, journal, pid, &dir_of(mount, &domain))?;
     }
     Ok(())
 }
 
 /// Makes the cgroup threaded; returns whether it accepts single threads now. This cannot be undone, and ends with the cgroup.
-fn make_threaded(ground: &MoveContext, journal: &mut Journal, dir: &str) -> Result<bool, ApplyError> {
-    if is_populated(ground.system.root(), dir) {
+fn make_threaded(context: &MoveContext, journal: &mut Journal, dir: &str) -> Result<bool, ApplyError> {
+    if is_populated(context.system.root(), dir) {
         return Ok(false);
     }
     let path = format!("{dir}/cgroup.type");
     journal.append(JournalEvent::Threading { path: path.clone() })?;
-    match ground.system.write(&path, "threaded") {
-        Ok(()) => Ok(is_threaded(ground.system.root(), dir)),
+    match context.system.write(&path, "threaded") {
+        Ok(()) => Ok(is_threaded(context.system.root(), dir)),
         Err(error) if error.errno().is_some() => Ok(false),
         Err(error) => Err(error.into()),
     }
@@ -61,10 +65,10 @@ fn make_threaded(ground: &MoveContext, journal: &mut Journal, dir: &str) -> Resu
 
 /// Moves a process with all its threads to where it waits. New threads move with it. They are handled too, because
 /// before 6.2 the kernel gives them the CPUs of all partitions there.
-fn wait_in(ground: &MoveContext, journal: &mut Journal, pid: u32, dir: &str) -> Result<(), ApplyError> {
+fn wait_in(context: &MoveContext, journal: &mut Journal, pid: u32, dir: &str) -> Result<(), ApplyError> {
     let mut seen = BTreeSet::new();
     loop {
-        let threads = threads_of(ground.system.root(), pid);
+        let threads = threads_of(context.system.root(), pid);
         let tasks: Vec<ThreadMove> = threads
             .into_iter()
             .filter(|tid| seen.insert(*tid))
@@ -85,6 +89,6 @@ fn wait_in(ground: &MoveContext, journal: &mut Journal, pid: u32, dir: &str) -> 
             later: Vec::new(),
             stay: MovePurpose::Waits,
         };
-        batch(ground, journal, &[parcel])?;
+        batch(context, journal, &[parcel])?;
     }
 }

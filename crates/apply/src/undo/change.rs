@@ -184,7 +184,7 @@ pub(super) fn restore(
             return step.entry(Some(now.clone()), Some(now), ChangeOutcome::Already);
         }
         undone.drift.push(format!(
-            "{path}: `{now}` now; we wrote `{written}`, and before it was `{former}`"
+            "{path}: `{now}`; quietcore wrote `{written}`, previously `{former}`"
         ));
         return step.entry(Some(now.clone()), Some(now.clone()), ChangeOutcome::Drift(now));
     }
@@ -207,7 +207,7 @@ pub(super) fn restore(
     };
     if !after.as_deref().is_some_and(|after| compare.same(after, expected)) {
         undone.failed.push(format!(
-            "{path}: wrote `{value}`, and it reads `{}`",
+            "{path}: wrote `{value}`, but it reads `{}`",
             after.clone().unwrap_or_default()
         ));
     }
@@ -217,7 +217,7 @@ pub(super) fn restore(
 /// The entry of a controller that stays enabled.
 fn still_used(step: &UndoStep, path: &str, now: String, undone: &mut UndoOutcome) -> ChangeEntry {
     undone.drift.push(format!(
-        "{path}: another cgroup uses the controller now, so it stays enabled"
+        "{path}: another cgroup now uses the controller, so it stays enabled"
     ));
     step.entry(Some(now.clone()), Some(now.clone()), ChangeOutcome::Drift(now))
 }

@@ -253,7 +253,7 @@ fn default_cgroup(hierarchy: Option<&Hierarchy>, stay: &[&ApplyLayer]) -> String
 fn drifted_text(task: &DriftedTask) -> String {
     let DriftedTask { key, comm, now, before } = task;
     format!(
-        "task {} ({comm}): another program has set its affinity to {now} since; it was {before}",
+        "task {} ({comm}): another program has set its affinity to {now}; it was {before}",
         key.tid
     )
 }

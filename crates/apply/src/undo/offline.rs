@@ -57,7 +57,7 @@ impl ReturnedCpus {
                 && error.errno() != Some(libc::ESRCH)
             {
                 failed.push(format!(
-                    "task {} ({}): may run on {mask}, before {intended}: {error}",
+                    "task {} ({}): may run on {mask}, previously {intended}: {error}",
                     task.key.tid, task.comm
                 ));
             }
@@ -179,8 +179,8 @@ pub(super) fn missing(before: &BTreeMap<String, String>, now: &BTreeMap<String, 
     let missing = cpus(before)?.minus(&cpus(now)?);
     (!missing.is_empty()).then(|| {
         format!(
-            "CPU {missing} was online before and is not now: what ran there gets it back when you bring it online \
-             and run `quietcore undo` again"
+            "CPU {missing} was online before and is not now: bring it online and run `quietcore undo` again to restore \
+             what ran there"
         )
     })
 }

@@ -24,7 +24,7 @@ pub(super) fn restore_owner(
     let Some(former) = Ownership::parse(former) else {
         undone
             .failed
-            .push(format!("{path}: the journal does not say whose it was"));
+            .push(format!("{path}: the journal does not contain its former owner"));
         return step.entry(text.clone(), text, ChangeOutcome::Refused(libc::EINVAL));
     };
     if now == former {
@@ -49,7 +49,7 @@ pub(super) fn restore_owner(
     if !is_ours && step.force != Force::Restore {
         undone
             .drift
-            .push(format!("{path}: belongs to {now} now, and before it was {former}"));
+            .push(format!("{path}: belongs to {now}, previously {former}"));
         return step.entry(text.clone(), text, ChangeOutcome::Drift(now.to_string()));
     }
     if let Err(error) = system.set_ownership(path, former) {
@@ -59,7 +59,7 @@ pub(super) fn restore_owner(
     if after != Some(former) {
         undone
             .failed
-            .push(format!("{path}: was given back to {former}, and is another's"));
+            .push(format!("{path}: its owner was set to {former}, but it has another one"));
     }
     step.entry(text, after.map(|after| after.to_string()), ChangeOutcome::Done)
 }

@@ -38,7 +38,7 @@ pub(super) fn restore_policies(
             Err(error) if error.errno() == Some(libc::ESRCH) => {}
             Err(error) => undone
                 .failed
-                .push(format!("task {} ({comm}) has lost policy {text}: {error}", key.tid)),
+                .push(format!("task {} ({comm}) lost policy {text}: {error}", key.tid)),
         }
     }
 }

@@ -31,7 +31,7 @@ pub(super) fn own_directories(
     for of in all {
         sets.extend(made(of, |change| goes(of, change)));
     }
-    sets.sort();
+    sets.sort_unstable();
     sets.dedup();
     sets.retain(|path| system.root().kind(path).ok().flatten().is_some());
     sets
@@ -97,7 +97,7 @@ pub(super) fn demote_spinners(
             );
             match system.demote(task.key.tid) {
                 Ok(()) => undone.notes.push(format!(
-                    "task {} ({comm}) was spinning with policy {former}; it is SCHED_OTHER now",
+                    "task {} ({comm}) was spinning with policy {former}; it is now SCHED_OTHER",
                     task.key.tid
                 )),
                 Err(error) => undone
@@ -177,7 +177,7 @@ pub(super) fn new_child_sets(system: &dyn System, before: &BTreeMap<String, Stri
             None => String::new(),
         };
         Some(format!(
-            "the cpuset {}{owner_text} came since and keeps CPU {cpus}{how}",
+            "the cpuset {}{owner_text} was created since and keeps CPU {cpus}{how}",
             set.name
         ))
     });

@@ -14,7 +14,7 @@ use machine::Hierarchy;
 use plan::Action;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The intended content of shared files while these layers are in force, by path.
+/// The intended content of shared files while these layers are active, by path.
 pub(crate) fn shared_now(
     all: &[ApplyLayer],
     live: &[&ApplyLayer],

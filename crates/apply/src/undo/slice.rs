@@ -63,7 +63,7 @@ pub(super) fn stop(
     if is_there(path) || is_there(&file) {
         undone
             .failed
-            .push(format!("{unit} was stopped, and {path} or {file} is still there"));
+            .push(format!("{unit} was stopped, but {path} or {file} still exists"));
         return step.entry(None, None, ChangeOutcome::Refused(libc::EBUSY));
     }
     let stopped = step.entry(
@@ -100,9 +100,9 @@ fn control(
         (false, _) => "-cpuset",
     };
     let mut keeps = || {
-        undone
-            .notes
-            .push(format!("{file}: another unit uses cpuset now, so systemd keeps it"));
+        undone.notes.push(format!(
+            "{file}: another unit now uses cpuset, so systemd keeps it enabled"
+        ));
         None
     };
     if value == "-cpuset" && is_used(system, &file) {

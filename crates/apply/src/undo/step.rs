@@ -100,7 +100,7 @@ impl UndoStep<'_> {
 pub(super) fn missing_file_entry(step: &UndoStep, undone: &mut UndoOutcome, path: &str) -> ChangeEntry {
     undone
         .notes
-        .push(format!("{path} is gone, so nothing was given back there"));
+        .push(format!("{path} no longer exists, so nothing was restored there"));
     step.entry(None, None, ChangeOutcome::Gone)
 }
 

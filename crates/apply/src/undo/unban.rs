@@ -29,8 +29,8 @@ pub(super) fn undo_ban(
     let daemon = *daemon;
     if !irqbalance::is_running(system.root(), daemon) {
         undone.notes.push(format!(
-            "the irqbalance that was notified to ban CPU {cpus} (process {}) has ended, and its list with it; one that was \
-             started since has its own",
+            "the irqbalance that banned CPU {cpus} for quietcore (process {}) has ended, and its list with it; one \
+             that was started later has its own",
             daemon.tid
         ));
         return Some(step.entry(None, None, ChangeOutcome::Gone));
@@ -48,7 +48,7 @@ pub(super) fn undo_ban(
     }
     if !added.is_subset(&list) && step.force != Force::Restore {
         undone.drift.push(format!(
-            "irqbalance (process {}): bans CPU `{list}` now; we added `{added}`, and before it was `{former}`",
+            "irqbalance (process {}): bans CPU `{list}`; quietcore added `{added}`, previously `{former}`",
             daemon.tid
         ));
         return Some(step.entry(shown.clone(), shown, ChangeOutcome::Drift(list.to_string())));
@@ -64,7 +64,8 @@ pub(super) fn undo_ban(
         Ok(true) => step.entry(shown, Some(intended.to_string()), ChangeOutcome::Done),
         Ok(false) => {
             undone.notes.push(format!(
-                "irqbalance (process {}) was notified to ban CPU `{intended}` again, and takes it at its next look, every {} s",
+                "irqbalance (process {}) was notified to ban CPU `{intended}` again, and does so at its next scan, \
+                 every {} s",
                 daemon.tid, setup.interval_s
             ));
             step.entry(shown, Some(intended.to_string()), ChangeOutcome::Done)
@@ -103,7 +104,7 @@ pub(super) fn report_placed_interrupts(undone: &mut UndoOutcome) {
     if let (Some(Some(ActiveIrqbalance { pid, .. })), false) = (&undone.placer, undone.placed.is_empty()) {
         let numbers: Vec<&str> = undone.placed.iter().map(String::as_str).collect();
         undone.notes.push(format!(
-            "irqbalance (process {pid}) has placed interrupts {} since and will again, so they are left to it",
+            "irqbalance (process {pid}) has moved interrupts {} since and will do so again, so they are left to it",
             numbers.join(", ")
         ));
         undone.placed.clear();
@@ -128,7 +129,7 @@ fn wait(system: &dyn System, daemon: TaskKey, intended: &CpuSet, interval_s: u64
 
 fn fail(step: &UndoStep, daemon: TaskKey, undone: &mut UndoOutcome, error: &root::RootError) -> ChangeEntry {
     undone.failed.push(format!(
-        "irqbalance (process {}) keeps its list: {error}; restart it to give it its own",
+        "irqbalance (process {}) keeps its list: {error}; restart it to restore its own",
         daemon.tid
     ));
     step.entry(

@@ -28,7 +28,7 @@ pub(super) fn return_waiting_processes(
     let root = map.system.root();
     let mut tasks = machine::tasks::read(root).unwrap_or_default();
     // Parents are older than their children, and leaders than their threads.
-    tasks.sort_by_key(|task| (task.key.start_time, task.key.tid));
+    tasks.sort_unstable_by_key(|task| (task.key.start_time, task.key.tid));
     let mut waiting: BTreeMap<u32, &HoldingCgroup> = BTreeMap::new();
     for task in &tasks {
         if let Some(waits) = waits(map, task, &known, &waiting) {
@@ -54,7 +54,7 @@ pub(super) fn return_waiting_processes(
         }
         if let Err(errno) = map.return_task(task.key.tid) {
             undone.failed.push(format!(
-                "task {} ({}) does not go back to its cgroup: {}",
+                "task {} ({}) cannot return to its cgroup: {}",
                 task.key.tid,
                 task.comm,
                 std::io::Error::from_raw_os_error(errno)

@@ -21,8 +21,8 @@ pub(super) fn note(machine: &Machine) -> Option<String> {
     let nodes = machine.topology.nodes.iter();
     let has_nodes = nodes.filter(|node| !node.cpus.is_empty()).count() > 1;
     (is_v2 && is_old && has_nodes).then(|| {
-        "this kernel gives workers of one memory node (kworker/u*) all CPUs when a partition is removed, and does not allow \
-         narrowing them again; later workers have the former mask"
+        "when a partition is removed, this kernel gives workers of one memory node (kworker/u*) all CPUs and does not \
+         allow narrowing them again; later workers have the former mask"
             .to_owned()
     })
 }

@@ -414,7 +414,7 @@ fn a_manual_edit_after_a_power_cut_is_reported_and_left_alone() {
         .set_path_state(path, &PathState::text("title mine\n", 0o644))
         .unwrap();
     let done = finish(&machine, &disk).unwrap().unwrap();
-    assert_eq!(done.left, [format!("{path}: another program changed it since")]);
+    assert_eq!(done.left, [format!("{path}: another program changed it")]);
     assert_eq!(
         machine.path_state(path).unwrap(),
         PathState::text("title mine\n", 0o644)

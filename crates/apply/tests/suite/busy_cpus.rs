@@ -78,3 +78,14 @@ fn the_busy_loops_run_in_the_cgroup_that_gets_the_cpus() {
         assert_eq!(lists, [wanted], "{rules:?}");
     }
 }
+
+/// While the root balances, its one domain covers a cpuset that stops balancing: nothing leaves, so nothing is awaited.
+#[test]
+fn a_cpu_is_kept_busy_only_for_the_write_that_removes_it_from_the_domains() {
+    for rules in ALL_RULES {
+        let kernel = SimKernel::boot_with_settings(rules);
+        let disk = SimDisk::new(&kernel);
+        isolate_as(&kernel, &disk, &intent("rt", "2-3"), || {}).unwrap();
+        assert_eq!(kernel.domains.borrow().requests, 1, "{rules:?}");
+    }
+}

@@ -41,12 +41,12 @@ pub fn move_in(kernel: &SimKernel, disk: &SimDisk) -> Vec<apply::Arrival> {
         parcel(&to, 102, None),
         parcel(&to, 110, Some("3")),
     ];
-    let ground = MoveContext {
+    let context = MoveContext {
         system: kernel,
         hierarchy: machine.cgroups.cpuset.as_ref().unwrap(),
         isolated: &set("2-3"),
     };
-    relocate(&ground, &mut journal, &parcels).unwrap()
+    relocate(&context, &mut journal, &parcels).unwrap()
 }
 
 fn move_out(kernel: &SimKernel, disk: &SimDisk, tids: &[u32]) -> Vec<apply::Arrival> {
@@ -55,7 +55,7 @@ fn move_out(kernel: &SimKernel, disk: &SimDisk, tids: &[u32]) -> Vec<apply::Arri
     let mut journal = Journal::open(disk).unwrap().unwrap();
     let homes = TaskOrigins::read(journal.records());
     let isolated = set("2-3");
-    let ground = MoveContext {
+    let context = MoveContext {
         system: kernel,
         hierarchy,
         isolated: &isolated,
@@ -69,7 +69,7 @@ fn move_out(kernel: &SimKernel, disk: &SimDisk, tids: &[u32]) -> Vec<apply::Arri
         .iter()
         .map(|tid| {
             let task = machine::tasks::read_one(kernel.root(), *tid).unwrap();
-            let (to, pin, policy) = homes.of(&ground, &task, &inside(kernel), &otherwise);
+            let (to, pin, policy) = homes.of(&context, &task, &inside(kernel), &otherwise);
             let tid = *tid;
             PlannedMove {
                 tasks: vec![ThreadMove { tid, pin, policy }],
@@ -77,7 +77,7 @@ fn move_out(kernel: &SimKernel, disk: &SimDisk, tids: &[u32]) -> Vec<apply::Arri
             }
         })
         .collect();
-    relocate(&ground, &mut journal, &parcels).unwrap()
+    relocate(&context, &mut journal, &parcels).unwrap()
 }
 
 /// The mask that the next change of its cpuset would give a task. It is invisible until then.
@@ -274,7 +274,7 @@ fn programs_are_moved_back_into_a_recreated_partition() {
             fork(&kernel, 100, child);
             isolate_cpus(&kernel, &disk, cpus);
             let machine = Machine::read(kernel.root());
-            let ground = MoveContext {
+            let context = MoveContext {
                 system: &kernel,
                 hierarchy: machine.cgroups.cpuset.as_ref().unwrap(),
                 isolated: &isolated,
@@ -284,7 +284,7 @@ fn programs_are_moved_back_into_a_recreated_partition() {
                 cpus: &isolated,
             };
             let mut journal = Journal::open(&disk).unwrap().unwrap();
-            let arrivals = inhabitants.move_back(&ground, &mut journal, dwelling).unwrap();
+            let arrivals = inhabitants.move_back(&context, &mut journal, dwelling).unwrap();
             assert!(arrivals.iter().all(|one| one.outcome == ChangeOutcome::Done), "{what}");
             let now = places(&kernel);
             for (tid, mask) in masks.into_iter().chain([(child, cpus)]) {
@@ -312,13 +312,13 @@ fn refused_moves_are_reported_and_move_nothing() {
         let machine = Machine::read(kernel.root());
         let mut journal = Journal::open(&disk).unwrap().unwrap();
         let isolated = set("2-3");
-        let ground = MoveContext {
+        let context = MoveContext {
             system: &kernel,
             hierarchy: machine.cgroups.cpuset.as_ref().unwrap(),
             isolated: &isolated,
         };
         let to = inside(&kernel);
-        let arrivals = relocate(&ground, &mut journal, &[parcel(&to, 15, None), parcel(&to, 999, None)]).unwrap();
+        let arrivals = relocate(&context, &mut journal, &[parcel(&to, 15, None), parcel(&to, 999, None)]).unwrap();
         assert_eq!(arrivals.len(), 1, "{rules:?}: a task that is not there has no arrival");
         assert_eq!(arrivals[0].outcome, ChangeOutcome::Refused(libc::EINVAL), "{rules:?}");
         assert_eq!(places(&kernel), before, "{rules:?}");

@@ -220,7 +220,7 @@ fn a_restart_or_another_list_since_apply_is_reported() {
     );
     let undone = run_undo(&kernel, &disk, UndoTarget::All, Force::No);
     assert!(
-        undone.equal() && undone.notes.iter().any(|note| note.contains("placed interrupts 25")),
+        undone.equal() && undone.notes.iter().any(|note| note.contains("moved interrupts 25")),
         "{undone:?}"
     );
 }
@@ -257,7 +257,7 @@ fn an_interrupt_banned_on_the_command_line_counts_as_drift() {
         let undone = run_undo(&kernel, &disk, UndoTarget::All, Force::No);
         let is_named = undone.drift.iter().any(|line| line.starts_with("/proc/irq/25/"));
         assert_eq!(is_named, drifts, "{arguments:?}: {undone:?}");
-        let is_left = undone.notes.iter().any(|note| note.contains("placed interrupts 25"));
+        let is_left = undone.notes.iter().any(|note| note.contains("moved interrupts 25"));
         assert_eq!(is_left, !drifts, "{arguments:?}: {undone:?}");
     }
 }

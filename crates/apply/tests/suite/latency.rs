@@ -94,7 +94,7 @@ fn a_value_written_by_another_program_is_kept_and_reported() {
     hold(&kernel, &disk, one, 5, &cpus()).unwrap();
     kernel.put(FILE, "77\n");
     let left = release_own(&kernel, &disk, one).unwrap();
-    assert!(left[0].contains("`77` now"), "{left:?}");
+    assert!(left[0].contains("`77`, set by another program"), "{left:?}");
     assert_eq!(now(&kernel), "77");
 }
 

@@ -11,8 +11,8 @@ const ETH0: &str = "/proc/irq/25/smp_affinity_list";
 
 /// The errno, the reported reason, and the suggested fix.
 const REASONS: [(i32, &str, &str); 5] = [
-    (libc::EIO, "the kernel manages its mask itself", "managed_irq"),
-    (libc::EPERM, "the kernel manages its mask itself", "managed_irq"),
+    (libc::EIO, "the kernel manages its mask", "managed_irq"),
+    (libc::EPERM, "the kernel manages its mask", "managed_irq"),
     (
         libc::EINVAL,
         "accepts no online CPU of the new mask",

@@ -26,7 +26,7 @@ fn intent(cpus: &str) -> Intent {
 pub fn inhabited(kernel: &SimKernel, disk: &SimDisk) {
     isolate_as(kernel, disk, &intent("3"), || {}).unwrap();
     let machine = Machine::read(kernel.root());
-    let ground = MoveContext {
+    let context = MoveContext {
         system: kernel,
         hierarchy: machine.cgroups.cpuset.as_ref().unwrap(),
         isolated: &set("3"),
@@ -44,7 +44,7 @@ pub fn inhabited(kernel: &SimKernel, disk: &SimDisk) {
         stay: apply::MovePurpose::Belongs,
     });
     let mut journal = Journal::open(disk).unwrap().unwrap();
-    relocate(&ground, &mut journal, &parcels).unwrap();
+    relocate(&context, &mut journal, &parcels).unwrap();
 }
 
 fn inside(kernel: &SimKernel) -> String {
@@ -86,13 +86,15 @@ pub fn recreate(kernel: &SimKernel, disk: &SimDisk, cpus: &str) {
     assert!(undone.equal(), "{:?}", undone.remains());
     isolate_by(kernel, disk, &intent(cpus), || {}, apply_resized).unwrap();
     let machine = Machine::read(kernel.root());
-    let ground = MoveContext {
+    let context = MoveContext {
         system: kernel,
         hierarchy: machine.cgroups.cpuset.as_ref().unwrap(),
         isolated: &wanted,
     };
     let mut journal = Journal::open(disk).unwrap().unwrap();
-    inhabitants.move_back(&ground, &mut journal, dwelling(&wanted)).unwrap();
+    inhabitants
+        .move_back(&context, &mut journal, dwelling(&wanted))
+        .unwrap();
     resize::end(disk).unwrap();
 }
 

@@ -344,6 +344,8 @@ fn cpus_and_names_already_in_use_are_refused() {
         ));
         let gone = undo(&kernel, &disk, UndoTarget::Named("other"), Force::No);
         assert!(matches!(gone, Err(ApplyError::NoPartition { .. })));
+        let gone = undo(&kernel, &disk, UndoTarget::Named("rtt"), Force::No).unwrap_err();
+        assert!(gone.to_string().contains("did you mean rt?"), "{gone}");
         assert_eq!((kernel.dump(), kernel.steps.get()), (in_force, steps), "{rules:?}");
     }
 }

@@ -125,7 +125,7 @@ fn a_controller_that_another_unit_uses_stays_enabled() {
     let note = undone
         .notes
         .iter()
-        .any(|note| note.contains("another unit uses cpuset"));
+        .any(|note| note.contains("another unit now uses cpuset"));
     assert!(note, "{:?}", undone.notes);
     assert!(kernel.get(CONTROL).contains("cpuset") && !is_there(&kernel, SLICE));
 }

@@ -1,7 +1,7 @@
 //! Level 3: unpinned tasks are recorded together and restored as if each had its own record.
 
 use crate::support::rehearsal::acting::{isolate_as, undo};
-use crate::support::rehearsal::{Rules, SimDisk, SimKernel};
+use crate::support::rehearsal::{Rules, SimDisk, SimKernel, SimTask};
 use apply::{Force, UndoOutcome, UndoTarget};
 use machine::CpuSet;
 use plan::{Intent, PartitionName, Profile};
@@ -109,4 +109,62 @@ fn an_exiting_task_does_not_count_as_a_fork_storm() {
         assert!(!ids.contains(&"fork-storm"), "{rules:?}: {:?}", applied.findings);
         assert_eq!(mask_of(&kernel, 1), "0-2", "{rules:?}: the others moved");
     }
+}
+
+/// Lets a child of this task become visible during the next write of a partition, numbered 300 above its parent.
+fn fork_during_the_write(kernel: &SimKernel, parent: u32) -> u32 {
+    let tid = parent + 300;
+    let child = SimTask {
+        tid,
+        pid: tid,
+        ppid: parent,
+        ..kernel.task(parent)
+    };
+    kernel.unborn.borrow_mut().push(child);
+    tid
+}
+
+fn isolate_cpu(kernel: &SimKernel, disk: &SimDisk, name: &str, cpu: u32) -> Vec<String> {
+    let name = PartitionName::new(name).unwrap();
+    let intent = Intent::new(name, CpuSet::range(cpu, cpu), Profile::Minimal);
+    let applied = isolate_as(kernel, disk, &intent, || {}).unwrap();
+    let ids = applied.findings.iter().map(|finding| finding.id.as_str().to_owned());
+    ids.filter(|id| id.starts_with("task-")).collect()
+}
+
+/// A child copies the mask of its parent before the partition exists, and joins the root cgroup after the kernel walked
+/// through the tasks of it.
+#[test]
+fn a_task_that_is_forked_during_the_write_gets_the_cpus_of_its_cgroup() {
+    for (parent, isolated, before) in [(100, "0-2", "0-3"), (103, "1-2", "1-3")] {
+        let kernel = SimKernel::boot(Rules::V2);
+        let disk = SimDisk::new(&kernel);
+        let child = fork_during_the_write(&kernel, parent);
+        assert_eq!(isolate_cpu(&kernel, &disk, "rt", 3), [""; 0]);
+        assert_eq!(mask_of(&kernel, child), isolated);
+        let undone = run_undo(&kernel, &disk, Force::No);
+        assert!(undone.equal(), "{:?}", undone.remains());
+        assert_eq!(mask_of(&kernel, child), before);
+    }
+}
+
+#[test]
+fn a_task_that_is_forked_during_the_second_write_gets_all_its_cpus_back() {
+    let kernel = SimKernel::boot(Rules::V2);
+    let disk = SimDisk::new(&kernel);
+    assert_eq!(isolate_cpu(&kernel, &disk, "fast", 2), [""; 0]);
+    let child = fork_during_the_write(&kernel, 100);
+    assert_eq!(isolate_cpu(&kernel, &disk, "rt", 3), [""; 0]);
+    assert_eq!(mask_of(&kernel, child), "0-1");
+    undo(&kernel, &disk, UndoTarget::All, Force::No).unwrap();
+    assert_eq!(mask_of(&kernel, child), "0-3");
+}
+
+/// Its request leaves it no CPU, so the kernel refuses it.
+#[test]
+fn a_task_that_is_forked_during_the_write_and_has_no_other_cpu_is_reported() {
+    let kernel = SimKernel::boot(Rules::V2);
+    let disk = SimDisk::new(&kernel);
+    fork_during_the_write(&kernel, 101);
+    assert_eq!(isolate_cpu(&kernel, &disk, "rt", 3), ["task-refused"]);
 }

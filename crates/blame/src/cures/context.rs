@@ -41,6 +41,8 @@ pub struct CureContext {
     pub interrupts: Vec<Interrupt>,
     /// Threads of the program itself.
     pub own: Vec<i32>,
+    /// The thread that measures; `None` if it did not run on this machine.
+    pub tool: Option<i32>,
 }
 
 impl CureContext {
@@ -79,7 +81,7 @@ impl CureContext {
                 let absent = plan.knobs.iter().filter(|knob| knob.state == KnobState::Absent);
                 context.absent = absent.map(|knob| knob.name).collect();
             }
-            Err(refusal) => context.refusal = Some(in_a_line(&refusal.to_string())),
+            Err(refusal) => context.refusal = Some(refusal.reason()),
         }
         context.in_force = in_force;
         context
@@ -99,7 +101,7 @@ impl CureContext {
     /// A partition around the CPU: tasks, movable kernel threads, interrupts and load balancing leave it.
     pub(super) fn isolate(&self, cpu: u32, why: &str) -> Cure {
         match (self.partition(cpu), &self.refusal) {
-            (Some(intent), _) => Cure::nothing(format!("partition {} has this CPU already; {why}", intent.name)),
+            (Some(intent), _) => Cure::nothing(format!("partition {} already contains this CPU; {why}", intent.name)),
             (None, Some(refusal)) => Cure::nothing(refusal.clone()),
             (None, None) => Cure::Command {
                 command: self.apply(),
@@ -113,7 +115,7 @@ impl CureContext {
         let name = text.split('=').next().unwrap_or(text);
         let price = knobs::knob(name).filter(|knob| knob.price == ParameterCost::Safety);
         let why = match price {
-            Some(knob) => format!("{why}; its price: {}", knob.side_effects),
+            Some(knob) => format!("{why}; side effect: {}", knob.side_effects),
             None => why.to_owned(),
         };
         if self.absent.contains(name) {
@@ -121,7 +123,7 @@ impl CureContext {
         }
         match (self.partition(cpu), &self.refusal) {
             (Some(intent), _) if takes(intent, name) => Cure::nothing(format!(
-                "{name} is in force for partition {} already (`quietcore explain {name}` says how to verify it); {why}",
+                "{name} is already active for partition {} (`quietcore explain {name}` says how to verify it); {why}",
                 intent.name
             )),
             (Some(intent), _) => Cure::Command {
@@ -164,8 +166,8 @@ impl CureContext {
         match self.partition(cpu) {
             Some(intent) if !intent.balances_inside() => self.once_more(
                 cpu,
-                "it idled when it left the scheduler's domains, so busy CPUs ask it to balance for them for as long as this \
-                 partition exists; recreating it keeps the CPU busy at that moment",
+                "it was idle when it left the scheduler's domains, so busy CPUs ask it to balance load for them for as \
+                 long as this partition exists; recreating it keeps the CPU busy at that moment",
             ),
             _ => self.isolate(cpu, why),
         }
@@ -176,25 +178,28 @@ impl CureContext {
         match (&self.refusal, self.can_boot_set) {
             (Some(refusal), _) => Cure::nothing(format!("{refusal}; {why}")),
             (None, Some(false)) => Cure::nothing(format!(
-                "{why}; no boot loader was found here whose files quietcore can edit: `quietcore plan --cpus {}` shows the words for \
-                 the boot line",
+                "{why}; quietcore found no boot loader here that it can edit: `quietcore plan --cpus {}` lists the \
+                 parameters for the boot line",
                 self.requested
             )),
             (None, _) => Cure::Command {
                 command: format!("quietcore boot set --cpus {}", self.requested),
-                why: format!("{why}; from the next boot on"),
+                why: format!("{why}; this takes effect at the next boot"),
             },
         }
     }
 
     /// A thread that should not be here.
     pub(super) fn leave(&self, cpu: u32, pid: i32, why: &str) -> Cure {
+        if self.tool == Some(pid) {
+            return Cure::nothing("it is quietcore itself, and ends with the measurement");
+        }
         match self.partition(cpu) {
-            Some(_) if self.own.contains(&pid) => Cure::nothing(format!("it is the program itself; {why}")),
+            Some(_) if self.own.contains(&pid) => Cure::nothing(format!("it is the watched program itself; {why}")),
             Some(intent) => Cure::Command {
                 command: match intent.name == PartitionName::default() {
-                    true => format!("quietcore move --out --pid {pid}"),
-                    false => format!("quietcore move --out --pid {pid} --from {}", intent.name),
+                    true => format!("quietcore move --back --pid {pid}"),
+                    false => format!("quietcore move --back --pid {pid} --from {}", intent.name),
                 },
                 why: why.to_owned(),
             },
@@ -220,11 +225,6 @@ impl CureContext {
 
 fn again(intent: &Intent) -> String {
     format!("quietcore apply --resize {}", intent.arguments())
-}
-
-/// What was refused and why, without the next step.
-fn in_a_line(refusal: &str) -> String {
-    refusal.lines().take(2).collect::<Vec<_>>().join(": ")
 }
 
 /// CPUs of the flag `managed_irq` of `isolcpus=`.

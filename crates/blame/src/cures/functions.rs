@@ -38,28 +38,29 @@ const fn by_knob(name: &'static str, knob: &'static str, why: &'static str) -> F
 }
 
 const SLEEP: Remedy = Requester("a timer runs on the CPU of the thread that set it");
-const PERF: Remedy = Nothing("a perf session counts on this CPU; end it, or leave the CPU out of it with `perf -C`");
+const PERF: Remedy = Nothing("a perf session counts on this CPU; end it, or exclude the CPU with `perf -C`");
 const REGISTERS: Remedy = Nothing(
-    "a program reads registers of this CPU from another one (cpufreq, MSR, turbostat, monitoring); leave this CPU out there",
+    "a program on another CPU reads registers of this one (cpufreq, MSR, turbostat, monitoring); exclude this CPU \
+     there",
 );
 const PATCHING: Remedy = Nothing(
-    "the kernel's code is patched for all CPUs: tracing, static keys, modules or BPF are switched; do that before the work \
-     begins",
+    "the kernel patches its code on all CPUs, because tracing, static keys, modules or BPF changed; do this before the \
+     work starts",
 );
 const MEMBARRIER: Remedy = Nothing(
-    "the sender calls membarrier, which interrupts all CPUs that run threads of its program (GLOBAL: every registered one); \
-     keep its other threads off this CPU, or have it use a fence of its own",
+    "the sender calls membarrier, which interrupts all CPUs that run threads of its program (GLOBAL: of every \
+     registered program); move its other threads off this CPU, or make it use another fence",
 );
 const CACHES: Remedy = Nothing(
-    "the sender empties caches that every CPU has (memory compaction, drop_caches, unmounting, memory going offline); do \
-     that before the work begins",
+    "the sender flushes caches that every CPU has (memory compaction, drop_caches, unmounting, memory going offline); \
+     do this before the work starts",
 );
 const GRACE: Remedy = Knob(
     "rcu_normal",
-    "the sender asks for an expedited RCU grace period; ordinary ones interrupt no CPU",
+    "the sender requests an expedited RCU grace period; ordinary ones do not interrupt CPUs",
 );
-const REQUESTS: Remedy = Requester("a thread of this CPU sent the disk request that is completed here");
-const PACKETS: Remedy = Knob("rps_cpus", "another CPU hands its packets to this one (RPS)");
+const REQUESTS: Remedy = Requester("a thread on this CPU sent the disk request that completes here");
+const PACKETS: Remedy = Knob("rps_cpus", "another CPU passes its packets to this one (RPS)");
 
 /// The table. The class decides about functions that are not in it.
 pub const FUNCTIONS: &[Function] = &[
@@ -79,23 +80,23 @@ pub const FUNCTIONS: &[Function] = &[
     by_knob(
         "sched_rt_period_timer",
         "sched_rt_runtime_us",
-        "the period in which real-time tasks are throttled",
+        "the period over which real-time tasks are throttled",
     ),
     by_knob(
         "dl_task_timer",
         "fair_server",
-        "the fair server's timer, which lets ordinary tasks run beside real-time ones",
+        "the timer of the fair server, which lets ordinary tasks run beside real-time ones",
     ),
     row(
         "hrtick",
-        Partition("the scheduler divides the CPU among several runnable tasks"),
+        Partition("the scheduler divides the CPU between several runnable tasks"),
     ),
     row("perf_mux_hrtimer_handler", PERF),
     row("perf_swevent_hrtimer", PERF),
     by_knob(
         "perf_event_nmi_handler",
         "watchdog_cpumask",
-        "the hard lockup detector, where no perf session runs",
+        "the hard lockup detector, if no perf session is running",
     ),
     by_knob(
         "mce_timer_fn",
@@ -105,13 +106,14 @@ pub const FUNCTIONS: &[Function] = &[
     row(
         "clocksource_watchdog",
         Nothing(
-            "the clock source is checked on each CPU in turn; tsc=nowatchdog on the boot line ends it where the TSC is good",
+            "the kernel checks the clock source on each CPU in turn; tsc=nowatchdog on the boot line ends this if the \
+             TSC is reliable",
         ),
     ),
     by_knob(
         "mix_interrupt_randomness",
         "irq_affinity",
-        "interrupts of devices on this CPU feed the random generator",
+        "interrupts of devices on this CPU feed the random number generator",
     ),
     by_knob(
         "vmstat_update",
@@ -121,7 +123,7 @@ pub const FUNCTIONS: &[Function] = &[
     by_knob(
         "vmstat_shepherd",
         "stat_interval",
-        "it looks for CPUs whose memory statistics are to be folded",
+        "it looks for CPUs whose memory statistics must be folded",
     ),
     by_knob("wb_workfn", "wq_sysfs_cpumask", "writeback of dirty pages"),
     by_knob(
@@ -135,7 +137,7 @@ pub const FUNCTIONS: &[Function] = &[
     row("invalidate_bh_lru", CACHES),
     row(
         "flush_backlog",
-        Nothing("a network interface goes away; do that before the work begins"),
+        Nothing("a network interface was removed; do this before the work starts"),
     ),
     row("blk_mq_run_work_fn", REQUESTS),
     row("blk_mq_timeout_work", REQUESTS),
@@ -143,7 +145,7 @@ pub const FUNCTIONS: &[Function] = &[
     row("trigger_softirq", REQUESTS),
     row(
         "work_for_cpu_fn",
-        Nothing("the one who queued it asked for this very CPU (work_on_cpu); leave this CPU out there"),
+        Nothing("the sender requested this CPU explicitly (work_on_cpu); exclude this CPU there"),
     ),
     row("rps_trigger_softirq", PACKETS),
     row("trigger_rx_softirq", PACKETS),
@@ -168,15 +170,15 @@ pub const FUNCTIONS: &[Function] = &[
     row("nohz_csd_func", Domains("the scheduler asks idle CPUs to balance load")),
     row(
         "sched_ttwu_pending",
-        Partition("a thread of this CPU was woken from another one"),
+        Partition("a thread on another CPU woke a thread of this CPU"),
     ),
     row(
         "retrigger_next_event",
-        Nothing("a program set the clock; let it be slewed instead"),
+        Nothing("a program set the clock; slew it instead"),
     ),
     row(
         "wake_up_klogd_work_func",
-        Nothing("the kernel logs something on this CPU; see what in `dmesg`, and keep the console quiet"),
+        Nothing("the kernel logs a message on this CPU; see `dmesg` for its text, and keep the console quiet"),
     ),
 ];
 

@@ -52,7 +52,7 @@ impl CureCase<'_> {
                 Some(via) => format!("{via} on CPU {}", culprit.cpu),
                 None => format!("CPU {}", culprit.cpu),
             },
-            None => "somebody".to_owned(),
+            None => "an unknown thread".to_owned(),
         }
     }
 
@@ -76,19 +76,19 @@ impl CureCase<'_> {
             Class::Tick => self.tick(),
             Class::Reschedule => self.wake_up(),
             Class::FunctionCall => Cure::nothing(format!(
-                "{} calls a function on this CPU; find out why there, and leave this CPU out of it",
+                "{} calls a function on this CPU; find out why there, and exclude this CPU",
                 self.thread_text()
             )),
             Class::TlbShootdown => self.shootdown(),
             Class::Nmi | Class::Performance => self.context.knob(
                 self.cpu,
                 "watchdog_cpumask",
-                "the hard lockup detector counts on every CPU that it watches; a perf session has to be ended",
+                "the hard lockup detector counts on every CPU that it watches; a perf session must be ended separately",
             ),
             Class::MachineCheck => self.context.knob(
                 self.cpu,
                 "check_interval",
-                "the poll for corrected errors; what the hardware reports by itself goes on",
+                "the poll for corrected errors; errors that the hardware reports by itself are still reported",
             ),
             Class::TimerBroadcast => self.context.knob(
                 self.cpu,
@@ -98,11 +98,11 @@ impl CureCase<'_> {
             Class::Device => self.device(),
             Class::Guest => self
                 .context
-                .isolate(self.cpu, "a virtual CPU was placed here; a partition moves it away"),
+                .isolate(self.cpu, "a virtual CPU ran here; a partition moves it away"),
             Class::SoftTimer | Class::SoftHrtimer => self.soft_timer(),
             Class::SoftSched => self
                 .context
-                .leave_domains(self.cpu, "no load is balanced in a partition"),
+                .leave_domains(self.cpu, "the kernel does not balance load in a partition"),
             Class::SoftRcu => self.rcu(),
             Class::SoftNet => self.network(),
             Class::SoftBlock => self.block(),
@@ -135,35 +135,39 @@ impl CureCase<'_> {
         let reason = self.tick_reason().unwrap_or_default();
         if reason.starts_with("a POSIX CPU timer") {
             return Cure::nothing(
-                "a program here has a timer of CPU time (ITIMER_PROF, ITIMER_VIRTUAL, timer_create on a CPU clock, \
-                 RLIMIT_CPU); it has to do without",
+                "a program here has a CPU-time timer (ITIMER_PROF, ITIMER_VIRTUAL, timer_create on a CPU clock, \
+                 RLIMIT_CPU); it must not use one",
             );
         }
         if reason.starts_with("perf") {
-            return Cure::nothing(
-                "a perf session counts on this CPU; end it, or leave the CPU out of it with `perf -C`",
-            );
+            return Cure::nothing("a perf session counts on this CPU; end it, or exclude the CPU with `perf -C`");
         }
         if reason.starts_with("the scheduler") {
             return self.context.isolate(
                 self.cpu,
-                "the tick shares the CPU among several runnable threads; one per CPU needs none",
+                "the tick divides the CPU between several runnable threads; with one thread per CPU it is not needed",
             );
         }
         if reason.starts_with("an unstable clock") {
-            return Cure::nothing("the clock is not stable, so the tick keeps time: `dmesg | grep -i tsc` says why");
+            return Cure::nothing(
+                "the clock is unstable, so the tick has to check it: `dmesg | grep -i tsc` shows why",
+            );
         }
         if reason.starts_with("RCU") {
             return self.rcu();
         }
         let stops = |cpus: &machine::CpuSet| cpus.contains(CpuId(self.cpu));
-        match (self.context.nohz_full.as_ref().is_some_and(stops), self.context.can_stop_ticks) {
+        match (
+            self.context.nohz_full.as_ref().is_some_and(stops),
+            self.context.can_stop_ticks,
+        ) {
             (true, _) => self.context.isolate(
                 self.cpu,
-                "nohz_full= has this CPU: its tick comes while several threads are runnable, or a timer, perf or RCU needs it",
+                "nohz_full= names this CPU: the tick still fires while several threads are runnable, or a timer, perf \
+                 or RCU needs it",
             ),
             (false, Some(false)) => Cure::nothing(
-                "this kernel cannot stop a tick (CONFIG_NO_HZ_FULL is not set); one that is built with it can",
+                "this kernel cannot stop the tick (CONFIG_NO_HZ_FULL is not set); use one that is built with it",
             ),
             (false, _) => self.context.boot("the tick stops only on CPUs that nohz_full= names"),
         }
@@ -188,25 +192,25 @@ impl CureCase<'_> {
                 &format!("{why}; in a partition only the program itself can be woken"),
             ),
             Some(_) => Cure::nothing(format!(
-                "{why}: let the one that is woken poll instead, or move it away"
+                "{why}: let the woken thread poll instead, or move the other thread away"
             )),
         }
     }
 
     fn shootdown(&self) -> Cure {
         let Some((comm, pid)) = self.thread() else {
-            return Cure::nothing("memory that was used on this CPU was unmapped elsewhere; nothing says by whom");
+            return Cure::nothing("another CPU unmapped memory that was used on this CPU; no event names the process");
         };
         for (thread, knob, why) in [
             (
                 "khugepaged",
                 "transparent_hugepage",
-                "huge pages are made of small ones behind the program's back",
+                "the kernel creates huge pages from small ones in the background",
             ),
             (
                 "kcompactd",
                 "compaction_proactiveness",
-                "memory is compacted in the background",
+                "the kernel compacts memory in the background",
             ),
         ] {
             if comm.starts_with(thread) {
@@ -222,8 +226,8 @@ impl CureCase<'_> {
                 self.context.leave(self.cpu, pid, &why)
             }
             Some(_) => Cure::nothing(format!(
-                "{why}: its threads have to run all outside or all inside, or none of them may unmap, protect or give back \
-                 memory while it works (mlockall, MALLOC_TRIM_THRESHOLD_, no madvise)"
+                "{why}: run its threads all outside or all inside the partition, or none of them may unmap, protect or \
+                 release memory during the work (mlockall, MALLOC_TRIM_THRESHOLD_, no madvise)"
             )),
             None => self.context.isolate(
                 self.cpu,
@@ -238,7 +242,7 @@ impl CureCase<'_> {
             _ => self.context.knob(
                 self.cpu,
                 "irq_affinity",
-                "interrupts of devices go to the housekeeping CPUs",
+                "interrupts of devices move to the housekeeping CPUs",
             ),
         }
     }
@@ -259,7 +263,7 @@ impl CureCase<'_> {
         let immovable = known.and_then(Interrupt::immovable);
         if immovable == Some(ImmovableReason::PerCpu) {
             return Cure::nothing(format!(
-                "each CPU has its own interrupt {irq}, and no mask moves it: it fires where its CPU has work for it"
+                "interrupt {irq} is a per-CPU interrupt, and no mask moves it: each CPU gets it for its own work"
             ));
         }
         if immovable == Some(ImmovableReason::Managed) {
@@ -271,17 +275,18 @@ impl CureCase<'_> {
             }
             if self.context.lacks_managed_irq {
                 return Cure::nothing(format!(
-                    "interrupt {irq} is managed: the kernel refuses to move it, and isolcpus=managed_irq, which keeps it away, \
-                     needs kernel 5.6: do no such I/O here"
+                    "interrupt {irq} is managed: the kernel refuses to move it, and isolcpus=managed_irq, which blocks \
+                     it from this CPU, needs kernel 5.6: do no such I/O here"
                 ));
             }
             return self.context.boot(&format!(
-                "interrupt {irq} is managed: the kernel refuses to move it, and only isolcpus=managed_irq keeps it away"
+                "interrupt {irq} is managed: the kernel refuses to move it, and only isolcpus=managed_irq blocks it \
+                 from this CPU"
             ));
         }
         if let Some(reason) = immovable {
             return Cure::nothing(format!(
-                "interrupt {irq} cannot be moved: {}; isolate another CPU if it matters here",
+                "interrupt {irq} cannot be moved: {}; isolate another CPU if this interrupt is a problem",
                 reason.why()
             ));
         }
@@ -294,17 +299,17 @@ impl CureCase<'_> {
             return match back {
                 true => self.context.once_more(
                     self.cpu,
-                    &format!("{file} has this CPU again: another program changed it (irqbalance?)"),
+                    &format!("{file} includes this CPU again: another program changed it (irqbalance?)"),
                 ),
                 false => Cure::nothing(format!(
-                    "{file} leaves this CPU out by now; the interrupt moves when it fires next"
+                    "{file} no longer includes this CPU; the interrupt moves when it fires next"
                 )),
             };
         }
         self.context.knob(
             self.cpu,
             "irq_affinity",
-            &format!("it writes the housekeeping CPUs to {file}"),
+            &format!("this writes the housekeeping CPUs to {file}"),
         )
     }
 
@@ -313,23 +318,24 @@ impl CureCase<'_> {
             InterruptionSubject::Thread(0) => self.context.knob(
                 self.cpu,
                 "sched_rt_runtime_us=-1",
-                "nothing ran although the program could: a real-time task was throttled",
+                "nothing ran although the program was runnable: the kernel throttled a real-time task",
             ),
             InterruptionSubject::LetIn(_) if self.context.throttles() => self.context.knob(
                 self.cpu,
                 "sched_rt_runtime_us=-1",
-                "an ordinary thread ran although a real-time one could: that one was throttled",
+                "an ordinary thread ran although a real-time one was runnable: the kernel throttled the real-time \
+                 thread",
             ),
             InterruptionSubject::LetIn(_) => self.context.knob(
                 self.cpu,
                 "fair_server=0",
-                "an ordinary thread ran although a real-time one could: the fair server let it in",
+                "an ordinary thread ran although a real-time one was runnable: the fair server scheduled it",
             ),
             InterruptionSubject::Thread(pid) => {
                 self.context
-                    .leave(self.cpu, pid, "it may run on this CPU, and a partition keeps it out")
+                    .leave(self.cpu, pid, "it may run on this CPU; a partition blocks it")
             }
-            _ => self.context.isolate(self.cpu, "a partition keeps other programs out"),
+            _ => self.context.isolate(self.cpu, "a partition blocks other programs"),
         }
     }
 
@@ -340,17 +346,19 @@ impl CureCase<'_> {
             let number: String = number.chars().take_while(char::is_ascii_digit).collect();
             return match number.parse() {
                 Ok(irq) => self.interrupt(irq),
-                Err(_) => self
-                    .context
-                    .knob(self.cpu, "irq_affinity", "the thread of an interrupt follows it"),
+                Err(_) => self.context.knob(
+                    self.cpu,
+                    "irq_affinity",
+                    "the thread of an interrupt runs on the interrupt's CPUs",
+                ),
             };
         }
         if begins(&["ksoftirqd/", "ktimers/"]) {
             return match (self.irq_of_culprit(), self.thread()) {
                 (Some(irq), _) => self.interrupt(irq),
                 (None, _) => Cure::nothing(format!(
-                    "{comm} runs softirqs that came faster than they were done, or were asked for outside of interrupts: the \
-                     rows of these softirqs have their cures"
+                    "{comm} runs softirqs that were raised faster than they were handled, or outside of interrupts: \
+                     see the rows of these softirqs for their cures"
                 )),
             };
         }
@@ -360,7 +368,7 @@ impl CureCase<'_> {
         if begins(&["backlog_napi/"]) {
             return self
                 .context
-                .knob(self.cpu, "rps_cpus", "packets are handed to this CPU (RPS)");
+                .knob(self.cpu, "rps_cpus", "another CPU passes packets to this CPU (RPS)");
         }
         if begins(&["cpuhp/"]) {
             return outside(Class::CpuControl);
@@ -375,11 +383,11 @@ impl CureCase<'_> {
         }
         match self.context.partition(self.cpu) {
             Some(_) if begins(&["migration/", "stopper/"]) => Cure::nothing(format!(
-                "{comm} stops the CPU for {}, who moves tasks across CPUs, patches code or stops the machine",
+                "{comm} stops the CPU for {}, which moves tasks across CPUs, patches code or stops the machine",
                 self.thread_text()
             )),
             Some(_) => Cure::nothing(format!(
-                "{comm} is bound to this CPU; who gives it work is to be asked: {}",
+                "{comm} is bound to this CPU; its work comes from {}",
                 self.thread_text()
             )),
             None => self
@@ -399,13 +407,13 @@ impl CureCase<'_> {
     }
 
     fn bound_work(&self) -> Cure {
-        let why = "work of a bound workqueue runs on the CPU that it was queued on";
+        let why = "work of a bound workqueue runs on the CPU on which it was queued";
         match self.culprit() {
             Some(by) if by.cpu == self.cpu => self.requester_cure(why),
-            Some(_) => Cure::nothing(format!("{why}, and {} asked for this one", self.thread_text())),
+            Some(_) => Cure::nothing(format!("{why}, and {} requested this one", self.thread_text())),
             None => self
                 .context
-                .isolate(self.cpu, &format!("{why}; who runs elsewhere queues it there")),
+                .isolate(self.cpu, &format!("{why}; threads that run elsewhere queue it there")),
         }
     }
 }
@@ -414,7 +422,7 @@ impl CureCase<'_> {
 fn outside(class: Class) -> Cure {
     let row = class.row();
     Cure::nothing(match row.knob {
-        "" => format!("no cure is known for it ({})", row.what),
+        "" => format!("no cure is known ({})", row.what),
         knob => format!("{}: {knob}", row.name),
     })
 }

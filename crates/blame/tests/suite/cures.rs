@@ -242,7 +242,7 @@ fn the_cure_of_a_tick_depends_on_what_prevents_its_stop() {
     };
     let shown = cure_text(&tick, &no_loader);
     assert!(
-        shown.contains("no boot loader") && shown.contains("`quietcore plan --cpus 2` shows"),
+        shown.contains("no boot loader") && shown.contains("`quietcore plan --cpus 2` lists"),
         "nothing stops it here: {shown}"
     );
     assert_eq!(cure_text(&tick, &on("2", true)), "quietcore apply --cpus 2");
@@ -261,12 +261,19 @@ fn the_cure_of_a_thread_depends_on_its_cgroup() {
     let mut thread = row(Class::Preemption, "make");
     thread.subject = InterruptionSubject::Thread(4711);
     assert_eq!(cure_text(&thread, &open()), "quietcore apply --cpus 2");
-    assert_eq!(cure_text(&thread, &isolated()), "quietcore move --out --pid 4711");
+    assert_eq!(cure_text(&thread, &isolated()), "quietcore move --back --pid 4711");
     let own = CureContext {
         own: vec![4711],
         ..isolated()
     };
-    assert!(cure_text(&thread, &own).starts_with("nothing: it is the program itself"));
+    assert!(cure_text(&thread, &own).starts_with("nothing: it is the watched program itself"));
+    for context in [open(), isolated()] {
+        let tool = CureContext {
+            tool: Some(4711),
+            ..context
+        };
+        assert!(cure_text(&thread, &tool).starts_with("nothing: it is quietcore itself"));
+    }
     thread.subject = InterruptionSubject::LetIn(4711);
     assert_eq!(
         cure_text(&thread, &open()),
@@ -308,7 +315,7 @@ fn an_active_or_absent_knob_is_not_proposed() {
     );
     let mut strict = isolated();
     strict.in_force[0].profile = Profile::Strict;
-    assert!(cure_text(&work, &strict).starts_with("nothing: stat_interval is in force for partition rt"));
+    assert!(cure_text(&work, &strict).starts_with("nothing: stat_interval is already active for partition rt"));
     let absent = CureContext {
         absent: ["stat_interval"].into(),
         ..open()
@@ -342,7 +349,7 @@ fn work_caused_by_another_cpu_is_cured_on_that_cpu() {
         "quietcore apply --cpus 2 --with rq_affinity=2"
     );
     block.culprit = by("dd", 9, 2);
-    assert_eq!(cure_text(&block, &isolated()), "quietcore move --out --pid 9");
+    assert_eq!(cure_text(&block, &isolated()), "quietcore move --back --pid 9");
 
     let mut shootdown = row(Class::TlbShootdown, "call_function: flush_tlb_func");
     shootdown.culprit = by("java", 9, 0);
@@ -382,7 +389,7 @@ fn per_cpu_interrupts_are_not_proposed_to_move() {
         };
         let cure = cure_text(&device, &ground);
         assert_eq!(
-            cure.starts_with("nothing: each CPU has its own interrupt 16"),
+            cure.starts_with("nothing: interrupt 16 is a per-CPU interrupt"),
             is_own,
             "{chip}: {cure}"
         );

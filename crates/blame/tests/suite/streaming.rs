@@ -16,8 +16,15 @@ const PROBES: [i32; 2] = [100, 101];
 /// One event: its CPU, the current thread, the kind of event, and two numbers for its fields.
 type StreamStep = (u32, usize, usize, u64, u64);
 
+/// The kind of event that is recorded at its end.
+const NMI: usize = 29;
+/// The kind that may move a thread that runs, as no kernel does.
+const MIGRATION: usize = 30;
+/// The kind that is a loss: when it happened is unknown.
+const LOSS: usize = 37;
+
 fn step() -> impl Strategy<Value = StreamStep> {
-    (0_u32..4, 0..5_usize, 0..38_usize, 0_u64..4, 1_u64..2_500)
+    (0_u32..4, 0..5_usize, 0..=LOSS, 0_u64..4, 1_u64..2_500)
 }
 
 fn write(steps: &[StreamStep]) -> TestStream {
@@ -62,12 +69,12 @@ fn write(steps: &[StreamStep]) -> TestStream {
             26 => stream.at(at, "page_fault_user", &[("address", 0x7000)]),
             27 => stream.at(at, "sys_enter", &[("id", 9 + number)]),
             28 => stream.at(at, "sys_exit", &[("id", 9 + number)]),
-            29 => stream.at(
+            NMI => stream.at(
                 at,
                 "nmi_handler",
                 &[("handler", 0x600), ("delta_ns", pause.min(900) / 2)],
             ),
-            30 => stream.at(at, "sched_migrate_task", &[("pid", other as u64), ("dest_cpu", target)]),
+            MIGRATION => stream.at(at, "sched_migrate_task", &[("pid", other as u64), ("dest_cpu", target)]),
             31 => stream.at(
                 at,
                 "task_newtask",
@@ -160,8 +167,15 @@ fn any_keep() -> impl Strategy<Value = GapSelection> {
     ]
 }
 
-/// Adds events and gaps in parts: before each cut, everything earlier is added.
-fn in_parts(stream: &TestStream, gaps: Option<&[Vec<Gap>; 2]>, keep: GapSelection, cuts: &[u64]) -> BlameResult {
+/// Adds events and gaps in parts: before each cut, everything earlier is added. At the cuts `passed` it is known that
+/// nothing earlier comes.
+fn in_parts(
+    stream: &TestStream,
+    gaps: Option<&[Vec<Gap>; 2]>,
+    keep: GapSelection,
+    cuts: &[u64],
+    passed: &[u64],
+) -> BlameResult {
     let empty = gaps.map(|_| [Vec::new(), Vec::new()]);
     let reader = RecordDecoder::new(stream.formats.clone());
     let mut attribution = Attribution::new(&reader, &TestNames, &question(empty, keep, u64::MAX));
@@ -185,6 +199,9 @@ fn in_parts(stream: &TestStream, gaps: Option<&[Vec<Gap>; 2]>, keep: GapSelectio
             attribution.event(event);
             at += 1;
         }
+        if passed.contains(cut) {
+            attribution.pass(*cut);
+        }
     }
     attribution.finish()
 }
@@ -204,7 +221,7 @@ proptest! {
         let reader = RecordDecoder::new(stream.formats.clone());
         let whole = attribute(&reader, &TestNames, stream.events(), &question(Some(gaps.clone()), keep, END));
         check_sums(&whole, keep)?;
-        same(&in_parts(&stream, Some(&gaps), keep, &cuts), &whole)?;
+        same(&in_parts(&stream, Some(&gaps), keep, &cuts, &[]), &whole)?;
     }
 
     #[test]
@@ -214,11 +231,16 @@ proptest! {
         mut cuts in prop::collection::vec(0..END, 0..30),
     ) {
         cuts.sort_unstable();
-        let stream = write(&steps);
-        let reader = RecordDecoder::new(stream.formats.clone());
-        let whole = attribute(&reader, &TestNames, stream.events(), &question(None, keep, END));
-        check_sums(&whole, keep)?;
-        same(&in_parts(&stream, None, keep, &cuts), &whole)?;
+        // Of the others, an event never changes what was known about the time before it.
+        let is_in_order = |step: &&StreamStep| ![NMI, MIGRATION, LOSS].contains(&step.2);
+        let in_order: Vec<StreamStep> = steps.iter().filter(is_in_order).copied().collect();
+        for (steps, passed) in [(steps, &[][..]), (in_order, &cuts)] {
+            let stream = write(&steps);
+            let reader = RecordDecoder::new(stream.formats.clone());
+            let whole = attribute(&reader, &TestNames, stream.events(), &question(None, keep, END));
+            check_sums(&whole, keep)?;
+            same(&in_parts(&stream, None, keep, &cuts, passed), &whole)?;
+        }
     }
 }
 
@@ -270,4 +292,33 @@ fn the_window_extends_beyond_the_last_event() {
     let cpu = &answer.cpus[0];
     assert!(cpu.wanted_ns.unwrap() <= cpu.duration_ns, "{cpu:#?}");
     assert_eq!(cpu.duration_ns, 398_000);
+}
+
+#[test]
+fn a_thread_that_leaves_idle_without_a_switch_event_is_not_interrupted() {
+    let mut stream = TestStream::new();
+    stream.on(1, 0, 0);
+    stream.at(10_000, "softirq_entry", &[("vec", 7)]);
+    stream.at(20_000, "sched_migrate_task", &[("pid", 100), ("dest_cpu", 1)]);
+    stream.at(22_000, "softirq_exit", &[("vec", 7)]);
+    let pulled = stream.events().count();
+    stream.on(1, 100, 0);
+    stream.at(900_000, "local_timer_entry", &[]);
+    stream.at(903_000, "local_timer_exit", &[]);
+    let reader = RecordDecoder::new(stream.formats.clone());
+    for (end, stolen_ns) in [(800_000, 2_000), (1_000_000, 5_000)] {
+        let question = question(None, GapSelection::First(usize::MAX), end);
+        let mut attribution = Attribution::new(&reader, &TestNames, &question).until(100_000);
+        for (place, event) in stream.events().enumerate() {
+            if place == pulled {
+                attribution.pass(800_000);
+                if end == 800_000 {
+                    break;
+                }
+            }
+            attribution.event(&event);
+        }
+        assert_eq!(attribution.found(), None, "the program ran since it was pulled");
+        assert_eq!(attribution.finish().cpus[0].stolen_ns, stolen_ns);
+    }
 }

@@ -105,7 +105,7 @@ impl Interpreter<'_> {
             return self.refuse(
                 line,
                 format!(
-                    "{} is set for the command `{name}` alone: quotes are missing",
+                    "{} is set for the command `{name}` only: quotes are missing",
                     assign.name
                 ),
             );
@@ -125,7 +125,7 @@ impl Interpreter<'_> {
             "printf" => match arguments.first().and_then(|word| bare(word)) {
                 Some(format) if !format.starts_with('-') => Ok(None),
                 _ if arguments.first().is_some_and(is_quoted_text) => Ok(None),
-                _ => self.refuse(line, "`printf` whose format is not written out"),
+                _ => self.refuse(line, "`printf` whose format is not a plain text"),
             },
             "export" => self.export(arguments, line, certainty),
             "unset" => self.unset(arguments, line, certainty),
@@ -133,7 +133,7 @@ impl Interpreter<'_> {
             "command" if arguments.first().and_then(|word| bare(word)) == Some("-v") => Ok(None),
             name if BUILTINS.contains(&name) => self.refuse(line, format!("`{name}` is not evaluated")),
             name if name.contains(['*', '?', '[', '~', '=', '+', '{']) => {
-                self.refuse(line, format!("`{name}` is no command that is evaluated"))
+                self.refuse(line, format!("`{name}` is not a command that can be evaluated"))
             }
             // Another program changes no variable of the shell.
             _ => Ok(None),
@@ -180,8 +180,8 @@ impl Interpreter<'_> {
             return self.refuse(
                 assign.line,
                 format!(
-                    "`{}+=` is no assignment in POSIX: dash takes it for a command that does not exist, and only bash appends \
-                     (without a blank)",
+                    "`{}+=` is not an assignment in POSIX: dash reads it as a command that does not exist; only bash \
+                     appends (without a blank)",
                     assign.name
                 ),
             );
@@ -211,13 +211,14 @@ impl Interpreter<'_> {
         certainty: Certainty,
     ) -> Result<(), EvaluationFailure> {
         if SPECIAL.contains(&name) || name.starts_with("BASH") || name.starts_with("COMP_") {
-            return self.refuse(line, format!("{name} has a meaning of its own for the shell"));
+            return self.refuse(line, format!("{name} has a special meaning for the shell"));
         }
         let value = match certainty {
             Certainty::Runs => value,
-            Certainty::MayRun => ShellValue::Unknown(
-                self.refusal(line, format!("{name} is set where it is not known whether that runs")),
-            ),
+            Certainty::MayRun => ShellValue::Unknown(self.refusal(
+                line,
+                format!("{name} is set, and it is unknown whether that command runs"),
+            )),
         };
         self.variables.values.insert(name.to_owned(), value.clone());
         self.variables.settings.push(ShellSetting {
@@ -258,14 +259,14 @@ impl Interpreter<'_> {
         let texts: Vec<Option<String>> = words.iter().map(|word| self.argument(word)).collect();
         for text in texts {
             let Some(text) = text else {
-                return self.refuse(line, "`export` of a value without quotes, or of one that is not known");
+                return self.refuse(line, "`export` of a value without quotes, or of an unknown one");
             };
             let (name, value) = match text.split_once('=') {
                 Some((name, value)) => (name, Some(value)),
                 None => (text.as_str(), None),
             };
             if !is_name(name) {
-                return self.refuse(line, "`export` of what is no name");
+                return self.refuse(line, "`export` of something that is not a name");
             }
             if let Some(value) = value {
                 self.set(name, ShellValue::Text(value.to_owned()), line, certainty)?;
@@ -286,7 +287,7 @@ impl Interpreter<'_> {
         for word in words {
             match self.argument(word) {
                 Some(name) if is_name(&name) => self.set(&name, ShellValue::Unset, line, certainty)?,
-                _ => return self.refuse(line, "`unset` of what is no name"),
+                _ => return self.refuse(line, "`unset` of something that is not a name"),
             }
         }
         Ok(Some(true))
@@ -300,23 +301,26 @@ impl Interpreter<'_> {
         certainty: Certainty,
     ) -> Result<Success, EvaluationFailure> {
         if name == "source" && self.dialect == Dialect::Posix {
-            return self.refuse(line, "`source` is not in POSIX, and dash does not know it");
+            return self.refuse(line, "`source` is not in POSIX, and dash does not have it");
         }
         let path = match words {
             [word] => self.argument(word),
             _ => None,
         };
         let Some(path) = path.filter(|path| path.starts_with('/')) else {
-            return self.refuse(line, "another file is read, and which one is not known here");
+            return self.refuse(line, "another file is read, and its name is unknown");
         };
         if certainty == Certainty::MayRun {
-            return self.refuse(line, format!("whether {path} is read is not known here"));
+            return self.refuse(line, format!("it is unknown whether {path} is read"));
         }
         if self.files.len() > MOST_NESTED || self.files.contains(&path) {
             return self.refuse(line, format!("{path} reads itself, or too many files read each other"));
         }
         let Some(text) = (self.outside.text)(&path) else {
-            return self.refuse(line, format!("{path} is read there, and cannot be read here"));
+            return self.refuse(
+                line,
+                format!("{path} is read at that line and cannot be read by quietcore"),
+            );
         };
         self.file(&path, &text)?;
         // Its status is that of its last command.

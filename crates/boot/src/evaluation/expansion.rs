@@ -131,10 +131,10 @@ impl Interpreter<'_> {
 
 /// Why a variable that no file sets is unknown.
 pub(super) fn unset_reason(name: &str) -> String {
-    format!("`${name}` is set in none of the files, so its value comes from elsewhere")
+    format!("no file sets `${name}`, so its value comes from elsewhere")
 }
 
 /// Why a long value is not computed.
 pub(super) fn too_long() -> String {
-    format!("the value has more than {MOST_VALUE} bytes")
+    format!("the value is longer than {MOST_VALUE} bytes")
 }

@@ -68,7 +68,7 @@ pub(super) type Success = Option<bool>;
 impl Interpreter<'_> {
     pub(super) fn file(&mut self, path: &str, text: &str) -> Result<(), EvaluationFailure> {
         if text.len() > MOST_FILE {
-            let why = format!("the file has more than {MOST_FILE} bytes");
+            let why = format!("the file is larger than {MOST_FILE} bytes");
             return Err(ShellReader::new(path, text).refuse(why));
         }
         let list = parse(path, text)?;
@@ -77,7 +77,7 @@ impl Interpreter<'_> {
         if let (Some(false), Some(last)) = (self.statements(&list, Certainty::Runs)?, list.last()) {
             return self.refuse(
                 last.first.line,
-                "the last command of the file fails, and what reads the file stops then",
+                "the last command of the file fails, which stops the program that reads the file",
             );
         }
         self.files.pop();
@@ -112,7 +112,7 @@ impl Interpreter<'_> {
             {
                 return self.refuse(
                     one.first.line,
-                    format!("the command `{name}`: it may fail, and what reads the file stops then"),
+                    format!("the command `{name}` may fail, which stops the program that reads the file"),
                 );
             }
         }
@@ -145,7 +145,7 @@ impl Interpreter<'_> {
     pub(super) fn pipeline(&mut self, one: &Pipeline, certainty: Certainty) -> Result<Success, EvaluationFailure> {
         self.commands += 1;
         if self.commands > MOST_COMMANDS {
-            return self.refuse(one.line, format!("there are more than {MOST_COMMANDS} commands"));
+            return self.refuse(one.line, format!("the files have more than {MOST_COMMANDS} commands"));
         }
         let status = match &one.command {
             ShellCommand::Simple(simple) => self.simple(simple, one.line, certainty)?,

@@ -107,7 +107,7 @@ impl<'a> ShellReader<'a> {
     pub fn enter(&mut self) -> Result<(), EvaluationFailure> {
         self.depth += 1;
         match self.depth > MOST_NESTED {
-            true => Err(self.refuse("expansions nested too deep")),
+            true => Err(self.refuse("expansions are nested too deeply")),
             false => Ok(()),
         }
     }

@@ -109,7 +109,7 @@ pub fn parse(path: &str, text: &str) -> Result<CommandList, EvaluationFailure> {
         None => Ok(list),
         Some(letter) => {
             let word = reserved(&mut reader).unwrap_or_else(|| letter.to_string());
-            Err(reader.refuse(format!("`{word}` without a beginning")))
+            Err(reader.refuse(format!("`{word}` without its opening word")))
         }
     }
 }
@@ -137,7 +137,7 @@ fn reserved(reader: &mut ShellReader) -> Option<String> {
 
 fn list(reader: &mut ShellReader, depth: usize) -> Result<CommandList, EvaluationFailure> {
     if depth > MOST_NESTED {
-        return Err(reader.refuse("`if` and `case` nested too deep"));
+        return Err(reader.refuse("`if` and `case` are nested too deeply"));
     }
     let mut all = Vec::new();
     loop {
@@ -160,7 +160,7 @@ fn list(reader: &mut ShellReader, depth: usize) -> Result<CommandList, Evaluatio
             None | Some('\n' | ';' | ')') => {}
             Some('&') => return Err(reader.refuse("a command in the background (`&`)")),
             Some('|') => return Err(reader.refuse("a pipe")),
-            Some(letter) => return Err(reader.refuse(format!("`{letter}` behind a command"))),
+            Some(letter) => return Err(reader.refuse(format!("`{letter}` after a command"))),
         }
     }
 }
@@ -251,7 +251,7 @@ fn filled(reader: &mut ShellReader, depth: usize) -> Result<CommandList, Evaluat
 fn no_redirect(reader: &mut ShellReader) -> Result<(), EvaluationFailure> {
     reader.skip_blanks();
     match reader.peek() {
-        Some('<' | '>') => Err(reader.refuse("`if` or `case` with `<` or `>` behind it")),
+        Some('<' | '>') => Err(reader.refuse("`if` or `case` followed by `<` or `>`")),
         _ => Ok(()),
     }
 }
@@ -285,7 +285,7 @@ fn case_command(reader: &mut ShellReader, depth: usize) -> Result<ShellCommand, 
             match reader.next() {
                 Some('|') => {}
                 Some(')') => break,
-                _ => return Err(reader.refuse("`)` is missing behind a pattern")),
+                _ => return Err(reader.refuse("`)` is missing after a pattern")),
             }
         }
         let body = list(reader, depth + 1)?;
@@ -320,7 +320,7 @@ fn simple(reader: &mut ShellReader) -> Result<SimpleCommand, EvaluationFailure> 
                 }
                 let next = word(reader)?;
                 if next.is_empty() {
-                    return Err(reader.refuse("a letter that is not evaluated"));
+                    return Err(reader.refuse("a character that cannot be evaluated"));
                 }
                 found.words.push(next);
             }

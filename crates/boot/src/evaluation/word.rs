@@ -205,7 +205,7 @@ fn expansion(reader: &mut ShellReader, quoting: Quoting) -> Result<WordPiece, Ev
     reader.raw_next();
     let piece = |content| Ok(WordPiece { content, quoting });
     if reader.starts_with("\\\n") {
-        return Err(reader.refuse("a line end behind `$`"));
+        return Err(reader.refuse("a line end after `$`"));
     }
     match reader.raw_peek() {
         Some('(') => {
@@ -223,7 +223,7 @@ fn expansion(reader: &mut ShellReader, quoting: Quoting) -> Result<WordPiece, Ev
         }
         Some('[') => Err(reader.refuse("arithmetic")),
         Some('\'' | '"') if quoting == Quoting::Bare => {
-            Err(reader.refuse("`$` before a quote, which shells read differently"))
+            Err(reader.refuse("`$` before a quote, which shells interpret differently"))
         }
         Some(letter) if is_name_letter(letter, 0) => {
             let name = name(reader)?;
@@ -231,7 +231,7 @@ fn expansion(reader: &mut ShellReader, quoting: Quoting) -> Result<WordPiece, Ev
         }
         Some(letter @ ('0'..='9' | '@' | '*' | '#' | '?' | '-' | '$' | '!')) => {
             reader.raw_next();
-            piece(PieceContent::Unknown(format!("`${letter}` is not known here")))
+            piece(PieceContent::Unknown(format!("the value of `${letter}` is unknown")))
         }
         _ => piece(PieceContent::Literal("$".to_owned())),
     }
@@ -272,9 +272,9 @@ fn braces(reader: &mut ShellReader, quoting: Quoting) -> Result<PieceContent, Ev
         (Some('+'), _) => AlternativeCondition::With,
         (Some('%' | '#'), EmptyValueRule::AsSet) => {
             plain_until_brace(reader)?;
-            return Ok(PieceContent::Unknown(format!("a part of `${name}` is taken")));
+            return Ok(PieceContent::Unknown(format!("only a part of `${name}` is used")));
         }
-        _ => return Err(reader.refuse(format!("`${{{name}...}}` with an operator that is not evaluated"))),
+        _ => return Err(reader.refuse(format!("`${{{name}...}}` with an operator that cannot be evaluated"))),
     };
     let mut pieces = Vec::new();
     loop {

@@ -79,7 +79,7 @@ pub fn line(tree: &dyn FileTree, path: &str) -> Result<EntryLine, BootError> {
     if slots.is_empty() {
         return Err(BootError::no_place(
             path,
-            "it has no line that begins with `options`",
+            "it has no line that starts with `options`",
             "add one: `options root=...`, then try again",
         ));
     }

@@ -78,8 +78,8 @@ fn lines(tree: &dyn FileTree) -> Result<Vec<EntryLine>, BootError> {
 fn remarks(tree: &dyn FileTree) -> Vec<String> {
     const GRUBBY: [&str; 2] = [
         "`grubby` edits the same files, and `grubby --info=ALL` lists them",
-        "`grub2-mkconfig --update-bls-cmdline` replaces the line of every entry by that of /etc/default/grub, which does not \
-         have these words",
+        "`grub2-mkconfig --update-bls-cmdline` replaces the line of every entry with the one in /etc/default/grub, \
+         which does not have these parameters",
     ];
     let mut all: Vec<String> = Vec::new();
     if tree.is_there("/usr/sbin/grubby") {
@@ -163,11 +163,11 @@ fn trial(tree: &dyn FileTree, one_boot: &OneShotEntry) -> Result<TrialWork, Boot
     let newest = newest(&files)
         .ok_or_else(|| BootError::no_place(ENTRIES, "there is no entry", "look at `grubby --info=ALL`"))?;
     let why = match tree.is_there(ZIPL) {
-        true => Some("zipl's boot record has no choice for one boot".to_owned()),
+        true => Some("zipl cannot select an entry for one boot".to_owned()),
         false => super::grub::no_one_shot(tree),
     };
     if let Some(why) = why {
-        let next = "set it with `boot set`: one entry stays as it was";
+        let next = "set it with `boot set`: one entry keeps the present boot line";
         return Err(BootError::no_trial(LOADER.name, why, next));
     }
     let path = match &one_boot.kernel {

@@ -62,14 +62,15 @@ pub(super) fn remarks(tree: &dyn FileTree, loader: &Loader, ours: &[String]) -> 
         lost.retain(|word| !running.has(word));
         if !lost.is_empty() {
             found.push(format!(
-                "`{tool}` removes these words from {generated}, because {files} does not give them: {}",
+                "`{tool}` removes these parameters from {generated}, because {files} does not contain them: {}",
                 lost.join(" ")
             ));
         }
         let waiting = lines.waiting();
         if !waiting.is_empty() {
             found.push(format!(
-                "no entry of {generated} has these words of {files}, because `{tool}` has not run since that change: {}",
+                "no entry of {generated} has these parameters of {files}, because `{tool}` has not run since that \
+                 change: {}",
                 waiting.join(" ")
             ));
         }
@@ -102,12 +103,11 @@ pub(super) fn refusal(tree: &dyn FileTree, loader: &Loader) -> Option<BootError>
         files: files.clone(),
         generated: generated.clone(),
         why: format!(
-            "{generated} and the running line have words that {files} does not give, and `{tool}` would remove them: {}",
+            "{generated} and the running line have parameters that {files} does not contain, and `{tool}` would remove \
+             them: {}",
             lost.join(" ")
         ),
-        next: format!(
-            "to keep them, add them to {place}; to remove them, run `{tool}`; then try again"
-        ),
+        next: format!("to keep them, add them to {place}; to remove them, run `{tool}`; then try again"),
     })
 }
 
@@ -187,7 +187,8 @@ impl LoaderLines {
         let missing = list(&self.running_words().missing(next));
         if !missing.is_empty() {
             found.push(format!(
-                "the running kernel was started without {missing}: the files changed since then, or another entry was chosen"
+                "the running kernel was started without {missing}: the files changed since then, or another entry was \
+                 chosen"
             ));
         }
         let is_trial = self.running_words().has(MARK);
@@ -207,7 +208,8 @@ impl LoaderLines {
         let more = list(&more);
         if !more.is_empty() {
             found.push(format!(
-                "the running kernel was started with words that none of the boot files has, so the next boot is without them: {more}"
+                "the running kernel was started with parameters that no boot file contains, so the next boot will not \
+                 have them: {more}"
             ));
         }
         found
@@ -236,13 +238,13 @@ impl LoaderLines {
         let mut found = Vec::new();
         if !fewer.is_empty() {
             found.push(format!(
-                "{about} {path}, which does not have these words of the entry {}: {fewer}",
+                "{about} {path}, which lacks these parameters of the entry {}: {fewer}",
                 entry.id
             ));
         }
         if !more.is_empty() {
             found.push(format!(
-                "{about} {path}, which has words that the entry {} does not have: {more}",
+                "{about} {path}, which has parameters that the entry {} lacks: {more}",
                 entry.id
             ));
         }

@@ -28,14 +28,14 @@ pub fn contradiction(tree: &dyn FileTree, loader: &Loader) -> Option<String> {
     }
     match (name, running.image, running.initrd) {
         ("grub", false, Some(word)) => Some(format!(
-            "the running line has `{word}` and no BOOT_IMAGE=, so a loader of EFI programs started it, and no GRUB"
+            "the running line has `{word}` and no BOOT_IMAGE=, so an EFI loader started it and not GRUB"
         )),
         ("limine" | "refind", true, _) => Some(made_by_grub(name)),
         ("limine", false, Some(word)) => Some(format!(
-            "the running line has `{word}`, which loaders of EFI programs add and limine does not"
+            "the running line has `{word}`, which EFI loaders add and limine does not"
         )),
         ("grub", false, None) if running.known => installed(tree)
-            .map(|other| format!("the running line has no BOOT_IMAGE=, which GRUB adds, and {other} is there")),
+            .map(|other| format!("the running line has no BOOT_IMAGE=, which GRUB adds, and {other} exists")),
         ("systemd-boot", true, None) => {
             Some("the running line has BOOT_IMAGE=, which GRUB and syslinux add and systemd-boot does not".to_owned())
         }
@@ -60,8 +60,8 @@ pub fn other_way(tree: &dyn FileTree) -> Option<String> {
         return Some(super::generated::nixos_next(&[]));
     }
     tree.is_there("/etc/fw_env.config").then(|| {
-        "here U-Boot keeps the line in its environment, which quietcore does not write: `fw_printenv bootargs` shows it, \
-         and `fw_setenv bootargs 'LINE WORDS'` sets it with the words that `quietcore plan` shows"
+        "here U-Boot keeps the line in its environment, which quietcore does not write: `fw_printenv bootargs` shows \
+         it, and `fw_setenv bootargs 'LINE WORDS'` sets it with the parameters that `quietcore plan` lists"
             .to_owned()
     })
 }

@@ -47,7 +47,7 @@ pub(super) fn of_display_only(tree: &dyn FileTree, name: &str, file: Option<Stri
     let path = file?;
     let running = running(tree);
     Some(match running.known && !running.image {
-        true => format!("the running line has no BOOT_IMAGE=, which GRUB adds, and {path} is there"),
-        false => format!("{path} is there"),
+        true => format!("the running line has no BOOT_IMAGE=, which GRUB adds, and {path} exists"),
+        false => format!("{path} exists"),
     })
 }

@@ -26,8 +26,9 @@ pub static LOADER: Loader = Loader {
     entries,
     fallback,
     trial: Trial::Cannot {
-        why: "U-Boot and syslinux have no choice for one boot in this file",
-        next: "`boot set` keeps a second label as it was: choose it on the console when the first does not come up",
+        why: "U-Boot and syslinux cannot select an entry of this file for one boot",
+        next: "use `boot set`, which keeps a second label with the present boot line: choose it on the console if the \
+             first does not start",
     },
     words: WordSupport::Any,
     ..Loader::PLAIN

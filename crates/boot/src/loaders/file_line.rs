@@ -85,7 +85,7 @@ pub(super) fn words(words: &[String]) -> String {
 /// A description of the words, if none are known.
 pub(super) fn without_words(words: &[String]) -> &'static str {
     match words.is_empty() {
-        true => " with the words that `quietcore plan` shows",
+        true => " with the parameters that `quietcore plan` lists",
         false => "",
     }
 }

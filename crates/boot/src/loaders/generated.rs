@@ -14,7 +14,7 @@ pub fn nixos(tree: &dyn FileTree, words: &[String]) -> Option<BootError> {
     tree.is_there(NIXOS).then(|| {
         BootError::unable(
             "an edit of the loader's entries would not last",
-            "NixOS writes them again from its configuration at every rebuild, without these words",
+            "NixOS generates them from its configuration at every rebuild, without these parameters",
             nixos_next(words),
         )
     })
@@ -38,9 +38,9 @@ pub fn kernelstub(tree: &dyn FileTree, words: &[String]) -> Option<BootError> {
     is_managed(&text).then(|| {
         BootError::unable(
             "an edit of the entries of systemd-boot would not last",
-            format!("kernelstub writes them again from {KERNELSTUB} with every kernel, without these words"),
+            format!("kernelstub generates them from {KERNELSTUB} for every kernel, without these parameters"),
             match words.is_empty() {
-                true => "add words with `kernelstub -a 'WORDS'`".to_owned(),
+                true => "add parameters with `kernelstub -a 'WORDS'`".to_owned(),
                 false => format!("run `kernelstub -a '{}'`", words.join(" ")),
             },
         )

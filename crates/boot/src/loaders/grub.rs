@@ -135,9 +135,9 @@ impl Generator {
         Some(BootError::Disagree {
             files: DEFAULTS.to_owned(),
             generated: self.cfg.clone(),
-            why: format!("the files give `{line}`, and the first entry has `{}`", first.line),
+            why: format!("the files produce `{line}`, and the first entry has `{}`", first.line),
             next: format!(
-                "run `{command}` and read what it prints; where the two still differ, look at the files; then try again"
+                "run `{command}` and read its output; if the two still differ, look at the files; then try again"
             ),
         })
     }
@@ -182,7 +182,7 @@ pub fn fallback(tree: &dyn FileTree, files: &[String], cfg: &str) -> Result<Fall
 /// A file that is not text, or a line that cannot be computed.
 pub fn own_fallback(tree: &dyn FileTree, files: &[String]) -> Result<Fallback, BootError> {
     let (edit, title) = own_script(tree, files, OwnScripts::Before)?;
-    let made_by = format!("`{title}`, made by {}", edit.path);
+    let made_by = format!("`{title}`, written by {}", edit.path);
     Ok(Fallback::Made(vec![edit], made_by))
 }
 
@@ -199,7 +199,7 @@ pub fn trial(
     tools: Tools,
 ) -> Result<TrialWork, BootError> {
     if let Some(why) = no_one_shot(tree) {
-        let next = "set it with `boot set`: the entry for rescue stays as it was";
+        let next = "set it with `boot set`: the rescue entry keeps the present boot line";
         return Err(BootError::no_trial("grub", why, next));
     }
     let release = one_boot.kernel.as_deref();

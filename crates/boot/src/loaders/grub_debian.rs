@@ -21,7 +21,7 @@ const CFG: &str = "/boot/grub/grub.cfg";
 /// GRUB on Debian and Ubuntu.
 pub static LOADER: Loader = Loader {
     name: "grub-debian",
-    about: "GRUB with /etc/default/grub.d and update-grub (Debian, Ubuntu and theirs)",
+    about: "GRUB with /etc/default/grub.d and update-grub (Debian, Ubuntu and derivatives)",
     find,
     lines,
     entries,
@@ -102,8 +102,8 @@ pub fn unread(tree: &dyn FileTree) -> Option<String> {
     }
     (!found.is_empty()).then(|| {
         format!(
-            "nothing reads {}: grub.d/*.cfg is an addition of Debian's grub-mkconfig, so these words reach no entry; put them on \
-             the line with `quietcore boot set --params`",
+            "nothing reads {}: grub.d/*.cfg is an addition of Debian's grub-mkconfig, so these parameters reach no \
+             entry; add them to the line with `quietcore boot set --params`",
             found.join(", ")
         )
     })
@@ -145,7 +145,7 @@ fn own(tree: &dyn FileTree) -> Result<LineSlot, BootError> {
     if tree.is_there(OWN_SNIPPET) && slot.key != NORMAL {
         return Err(BootError::no_place(
             OWN_SNIPPET,
-            format!("it does not set {NORMAL} once"),
+            format!("it does not set {NORMAL} exactly once"),
             "remove this file, then try again",
         ));
     }

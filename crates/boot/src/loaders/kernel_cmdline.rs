@@ -44,7 +44,8 @@ pub fn lost(tree: &dyn FileTree, tool: &str) -> Option<String> {
     let rest: Vec<&str> = words(rest).collect();
     (!rest.is_empty()).then(|| {
         format!(
-            "`{tool}` puts only the first line of {PATH} on the boot line, so these words do not reach the kernel: {}",
+            "`{tool}` puts only the first line of {PATH} on the boot line, so these parameters do not reach the \
+             kernel: {}",
             rest.join(" ")
         )
     })

@@ -32,7 +32,7 @@ const DEFAULTS: &str = "/etc/default/limine";
 /// Limine.
 pub static LOADER: Loader = Loader {
     name: "limine",
-    about: "Limine with limine.conf, which is shown and not edited",
+    about: "Limine with limine.conf, which quietcore reads and does not edit",
     find: |tree| evidence::of_display_only(tree, "limine", file(tree)),
     lines: |tree| Ok(all(tree).iter().map(|one| one.line("cmdline")).collect()),
     entries: |tree| all(tree).into_iter().map(FileLine::entry).collect(),
@@ -93,7 +93,7 @@ fn refusal(tree: &dyn FileTree, words: &[String]) -> BootError {
             let key = one.written.strip_suffix(&one.text).unwrap_or_default().trim();
             let line = format!("{key} {}", merge::on_line(&one.text, words));
             format!(
-                "add the words to `cmdline:` of the entry in {}: line {} ({}) becomes `{}`{}",
+                "add the parameters to `cmdline:` of the entry in {}: line {} ({}) becomes `{}`{}",
                 one.path,
                 one.number,
                 one.title,
@@ -102,7 +102,7 @@ fn refusal(tree: &dyn FileTree, words: &[String]) -> BootError {
             )
         }
         (false, None, Some(path)) => format!(
-            "add `cmdline: {}` to the entry of Linux in {path}",
+            "add `cmdline: {}` to the Linux entry in {path}",
             file_line::words(words)
         ),
         (false, None, None) => format!(

@@ -13,7 +13,8 @@ const ENTRIES: &str = "/boot/loader/entries";
 /// ostree.
 pub static LOADER: Loader = Loader {
     name: "ostree",
-    about: "an image-based system whose line `rpm-ostree kargs` keeps (Fedora CoreOS, Silverblue, IoT, RHEL for Edge)",
+    about: "an image-based system whose boot line `rpm-ostree kargs` manages (Fedora CoreOS, Silverblue, IoT, RHEL for \
+         Edge)",
     find,
     lines: |tree| {
         files(tree)
@@ -26,18 +27,16 @@ pub static LOADER: Loader = Loader {
     commit,
     fallback: |_| {
         Ok(Fallback::Stays(
-            "the deployment that is running (`rpm-ostree rollback`)".to_owned(),
+            "the running deployment (`rpm-ostree rollback`)".to_owned(),
         ))
     },
     trial: Trial::Cannot {
-        why: "rpm-ostree makes a new default deployment",
-        next: "use `boot set`: the deployment that is running stays in the menu, and `rpm-ostree rollback` goes back to it",
+        why: "rpm-ostree makes the new deployment the default",
+        next: "use `boot set`: the running deployment stays in the menu, and `rpm-ostree rollback` returns to it",
     },
     line_writer: LineAuthor::Tool,
     adds: LoaderAdditions::These(&["ostree"]),
-    remarks: |_| {
-        vec!["rpm-ostree writes the line; edits of the entry files would be lost with the next deployment".to_owned()]
-    },
+    remarks: |_| vec!["rpm-ostree writes the line; the next deployment would lose edits of the entry files".to_owned()],
     ..Loader::PLAIN
 };
 

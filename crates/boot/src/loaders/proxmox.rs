@@ -22,12 +22,13 @@ pub static LOADER: Loader = Loader {
     fallback: |_| {
         Ok(Fallback::none(
             "proxmox-boot-tool gives all entries the same line",
-            "say --force where you reach the console: `e` in the menu of systemd-boot edits the line for one boot",
+            "add --force if you can use the console: `e` in the menu of systemd-boot edits the line for one boot",
         ))
     },
     trial: Trial::Cannot {
         why: "proxmox-boot-tool gives all entries the same line",
-        next: "use `boot set --force` where you reach the console: `e` in the menu of systemd-boot edits the line for one boot",
+        next: "use `boot set --force` if you can use the console: `e` in the menu of systemd-boot edits the line for \
+             one boot",
     },
     words: WordSupport::Any,
     efi_name: Some("systemd-boot"),
@@ -50,18 +51,24 @@ fn find(tree: &dyn FileTree) -> Option<String> {
 
 /// If the tool manages GRUB on those partitions, `/boot/grub/grub.cfg` starts nothing.
 pub fn owns_grub(tree: &dyn FileTree, words: &[String]) -> Option<BootError> {
-    tree.is_there(PARTITIONS).then(|| BootError::unable(
-        "an edit of /boot/grub/grub.cfg would not last",
-        format!("proxmox-boot-tool keeps the GRUB that starts this machine on partitions of its own ({PARTITIONS})"),
-        match words.is_empty() {
-            true => "add words to GRUB_CMDLINE_LINUX_DEFAULT in /etc/default/grub, then run `proxmox-boot-tool refresh`".to_owned(),
-            false => format!(
-                "add these words to GRUB_CMDLINE_LINUX_DEFAULT in /etc/default/grub by hand, then run `proxmox-boot-tool \
-                 refresh`: {}",
-                words.join(" ")
-            ),
-        },
-    ))
+    tree.is_there(PARTITIONS).then(|| {
+        BootError::unable(
+            "an edit of /boot/grub/grub.cfg would not last",
+            format!("proxmox-boot-tool keeps the GRUB that starts this machine on separate partitions ({PARTITIONS})"),
+            match words.is_empty() {
+                true => {
+                    "add parameters to GRUB_CMDLINE_LINUX_DEFAULT in /etc/default/grub, then run `proxmox-boot-tool \
+                 refresh`"
+                        .to_owned()
+                }
+                false => format!(
+                    "add these parameters to GRUB_CMDLINE_LINUX_DEFAULT in /etc/default/grub by hand, then run \
+                 `proxmox-boot-tool refresh`: {}",
+                    words.join(" ")
+                ),
+            },
+        )
+    })
 }
 
 fn lines(tree: &dyn FileTree) -> Result<Vec<EntryLine>, BootError> {

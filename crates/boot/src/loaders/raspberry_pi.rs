@@ -23,9 +23,9 @@ pub static LOADER: Loader = Loader {
     entries,
     fallback: |_| {
         Ok(Fallback::none(
-            "the firmware has one boot line",
-            "try it first with `quietcore boot trial`, or say --force: the former file stays beside it, as a backup that \
-             another computer can rename",
+            "the firmware has only one boot line",
+            "try it first with `quietcore boot trial`, or add --force: the former file stays next to it, and another \
+             computer can rename that backup",
         ))
     },
     trial: Trial::By(trial),
@@ -46,7 +46,7 @@ struct ConfigTxt {
 
 fn find(tree: &dyn FileTree) -> Option<String> {
     let config = config(tree)?;
-    Some(format!("{} beside {}/config.txt", config.path, config.dir))
+    Some(format!("{} next to {}/config.txt", config.path, config.dir))
 }
 
 fn config(tree: &dyn FileTree) -> Option<ConfigTxt> {
@@ -95,10 +95,11 @@ fn lines(tree: &dyn FileTree) -> Result<Vec<EntryLine>, BootError> {
         return Err(BootError::no_place(
             path,
             format!(
-                "it has more than one line, and the firmware takes the first: these words reach no kernel: {}",
+                "it has more than one line, and the firmware reads only the first: these parameters do not reach the \
+                 kernel: {}",
                 rest.join(" ")
             ),
-            "put what is right of them at the end of the first line, and leave no other line",
+            "move the parameters you need to the end of the first line, and remove the other lines",
         ));
     }
     Ok(vec![EntryLine::of(
@@ -131,7 +132,7 @@ fn trial(tree: &dyn FileTree, one_boot: &OneShotEntry) -> Result<TrialWork, Boot
         return Err(TrialError::OneKernel {
             loader: LOADER.name.to_owned(),
             release: release.clone(),
-            why: "the firmware starts the one kernel that config.txt names".to_owned(),
+            why: "the firmware starts only the kernel that config.txt names".to_owned(),
         }
         .into());
     }
@@ -147,8 +148,8 @@ fn trial(tree: &dyn FileTree, one_boot: &OneShotEntry) -> Result<TrialWork, Boot
     let before = tree.text(&to)?;
     if before.as_ref().is_some_and(|before| !before.contains(TRY_LINE)) {
         return Err(no(
-            "tryboot.txt is there already and is not ours: an updater may be trying something",
-            "wait for it, or move that file away",
+            "tryboot.txt exists and is not from quietcore: another updater may be using it",
+            "wait until it has finished, or move that file away",
         ));
     }
     let line_path = format!("{}/{}{TRY_LINE}", config.dir, config.prefix);

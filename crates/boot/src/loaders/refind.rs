@@ -24,7 +24,7 @@ const OWN: &[&str] = &[
 /// rEFInd.
 pub static LOADER: Loader = Loader {
     name: "refind",
-    about: "rEFInd with refind_linux.conf, which is shown and not edited",
+    about: "rEFInd with refind_linux.conf, which quietcore reads and does not edit",
     find: |tree| evidence::of_display_only(tree, "refind", file(tree)),
     lines: |tree| Ok(all(tree).iter().map(|one| one.line("options")).collect()),
     entries: |tree| all(tree).into_iter().map(FileLine::entry).collect(),

@@ -14,7 +14,7 @@ use crate::trial::{OneShotEntry, OneShotSelection, Trial, TrialWork, first_line,
 const PLACES: &[&str] = &["/efi", "/boot", "/boot/efi", "/esp"];
 
 /// The use of the line in `/etc/kernel/cmdline`, next to existing entries.
-pub const LATER: &str = "kernels that come later";
+pub const LATER: &str = "kernels installed later";
 
 /// systemd-boot.
 pub static LOADER: Loader = Loader {
@@ -100,10 +100,7 @@ fn entries(tree: &dyn FileTree) -> Vec<BootEntry> {
 /// The entry that stays is a copy of the default entry.
 fn fallback(tree: &dyn FileTree) -> Result<Fallback, BootError> {
     let Some(path) = started(tree) else {
-        return Ok(Fallback::none(
-            "there is no entry that starts Linux",
-            "look at `bootctl list`",
-        ));
+        return Ok(Fallback::none("no entry starts Linux", "look at `bootctl list`"));
     };
     let edit = bls::copy(tree, &path, "before", None)?;
     let what = edit.path.clone();
@@ -136,13 +133,8 @@ fn started(tree: &dyn FileTree) -> Option<String> {
 }
 
 fn trial(tree: &dyn FileTree, one_boot: &OneShotEntry) -> Result<TrialWork, BootError> {
-    let started = started(tree).ok_or_else(|| {
-        BootError::no_place(
-            "loader/entries",
-            "there is no entry that starts Linux",
-            "look at `bootctl list`",
-        )
-    })?;
+    let started = started(tree)
+        .ok_or_else(|| BootError::no_place("loader/entries", "no entry starts Linux", "look at `bootctl list`"))?;
     let path = match &one_boot.kernel {
         None => started,
         Some(release) => {

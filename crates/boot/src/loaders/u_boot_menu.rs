@@ -29,8 +29,8 @@ pub static LOADER: Loader = Loader {
     commit: |tree, _| Ok(vec![first_of(tree, &[("u-boot-update", &[])])?]),
     fallback,
     trial: Trial::Cannot {
-        why: "U-Boot has no choice for one boot in extlinux.conf",
-        next: "use `boot set`: the label for rescue can be chosen on the console",
+        why: "U-Boot cannot select an entry of extlinux.conf for one boot",
+        next: "use `boot set`: you can choose the rescue label on the console",
     },
     source,
     remarks,
@@ -106,7 +106,7 @@ fn fallback(tree: &dyn FileTree) -> Result<Fallback, BootError> {
         Some(label) => Fallback::Stays(format!("`{}`", label.title)),
         None => Fallback::none(
             "u-boot-update gives all entries the same line",
-            "say --force where you reach the console of the board or its card in another computer",
+            "add --force if you can use the board's console or read its card in another computer",
         ),
     })
 }

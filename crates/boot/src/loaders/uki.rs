@@ -29,13 +29,13 @@ pub static LOADER: Loader = Loader {
     lines,
     fallback: |tree| {
         Ok(Fallback::Stays(format!(
-            "the images that are built already ({})",
+            "the existing images ({})",
             images(tree).join(", ")
         )))
     },
     trial: Trial::Cannot {
         why: "the line is inside the image",
-        next: "build a second image with the words, and choose it with `bootctl set-oneshot`",
+        next: "build a second image with the parameters, and choose it with `bootctl set-oneshot`",
     },
     words: WordSupport::Any,
     source: |tree| EntrySource::Settings {
@@ -68,9 +68,9 @@ fn lines(tree: &dyn FileTree) -> Result<Vec<EntryLine>, BootError> {
     let line = kernel_cmdline::line(tree, LATER, Extent::AllLines)?.ok_or_else(|| {
         BootError::no_place(
             KERNEL_CMDLINE,
-            "it is not there, so the images are built with another file",
-            "write the present line into it (without BOOT_IMAGE= and initrd=), then try again; or build the image with the \
-             words of `quietcore plan`",
+            "it does not exist, so the images are built with another file",
+            "write the present line into it (without BOOT_IMAGE= and initrd=), then try again; or build the image with \
+             the parameters of `quietcore plan`",
         )
     })?;
     Ok(vec![line])
@@ -89,26 +89,29 @@ fn remarks(tree: &dyn FileTree) -> Vec<String> {
     let secure = tree.bytes(SECURE_BOOT).is_some_and(|bytes| bytes.get(4) == Some(&1));
     let sign = match secure {
         true => {
-            " and sign it with this machine's keys: secure boot is on, so a line that is not inside something signed is \
-             ignored"
+            " and sign it with this machine's keys: secure boot is on, and the kernel ignores a boot line that is not \
+             part of a signed image"
         }
         false => "",
     };
     let addon = match (stub_version(tree).map(|version| version >= ADDONS_SINCE), secure) {
         (Some(false), _) => "",
-        (_, true) => "; quietcore makes no add-on (IMAGE.extra.d/*.addon.efi), which would have to be signed as well",
+        (_, true) => {
+            "; quietcore does not create an add-on (IMAGE.extra.d/*.addon.efi), which would need a signature \
+             as well"
+        }
         (Some(true), false) => {
-            "; its systemd-stub would also take an add-on, IMAGE.extra.d/NAME.addon.efi, which quietcore does not make: \
+            "; its systemd-stub also accepts an add-on, IMAGE.extra.d/NAME.addon.efi, which quietcore does not create: \
              `ukify build --cmdline='WORDS' --output=NAME.addon.efi`"
         }
         (None, false) => {
-            "; where the image has a systemd-stub of version 254 or later, an add-on (`ukify build --cmdline='WORDS' \
-             --output=NAME.addon.efi`, to IMAGE.extra.d) would do as well, which quietcore does not make"
+            "; if the image has systemd-stub 254 or later, an add-on in IMAGE.extra.d (`ukify build --cmdline='WORDS' \
+             --output=NAME.addon.efi`) works too; quietcore does not create one"
         }
     };
     vec![format!(
-        "nothing changes at the next boot by itself, because the line is inside the image: build the image again (`{tool}`)\
-         {sign}{addon}"
+        "the next boot has the old line until the image is built again, because the line is inside the image: run \
+         `{tool}`{sign}{addon}"
     )]
 }
 

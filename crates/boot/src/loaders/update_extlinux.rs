@@ -21,12 +21,12 @@ pub static LOADER: Loader = Loader {
     fallback: |_| {
         Ok(Fallback::none(
             "update-extlinux gives all entries the same line",
-            "say --force where you reach the console: words can be taken out there with the Tab key",
+            "add --force if you can use the console: the Tab key lets you remove parameters there",
         ))
     },
     trial: Trial::Cannot {
-        why: "extlinux has no choice for one boot in its file",
-        next: "use `boot set --force` where you reach the console: words can be taken out there with the Tab key",
+        why: "extlinux cannot select an entry of its file for one boot",
+        next: "use `boot set --force` if you can use the console: the Tab key lets you remove parameters there",
     },
     source: |tree| EntrySource::Settings {
         files: SOURCE.to_owned(),

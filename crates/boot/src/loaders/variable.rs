@@ -11,8 +11,8 @@ use crate::{BootError, TextEncoding};
 
 /// An environment file offers no way to try a line.
 pub const NO_TRIAL: Trial = Trial::Cannot {
-    why: "U-Boot reads one environment file, whatever happened at the last boot",
-    next: "use `boot set --force` where you reach the console of the board or its card in another computer",
+    why: "U-Boot reads the same environment file at every boot",
+    next: "use `boot set --force` if you can use the board's console or read its card in another computer",
 };
 
 /// It has no entry that could stay, either.
@@ -20,7 +20,9 @@ pub const NO_TRIAL: Trial = Trial::Cannot {
 /// # Errors
 /// None; the signature is the same for every loader.
 pub fn no_fallback(_tree: &dyn FileTree) -> Result<Fallback, BootError> {
-    Ok(one_line_fallback("U-Boot's script starts one entry with one line"))
+    Ok(one_line_fallback(
+        "U-Boot's script starts only one entry, with one line",
+    ))
 }
 
 /// A shell variable. A file without it gets it at its end, initialised with the tool's default for an unset variable.
@@ -47,8 +49,8 @@ pub fn shell(tree: &dyn FileTree, path: &str, name: &'static str, unset: &'stati
         evaluated.text(tree)?;
         return Err(BootError::no_place(
             path,
-            format!("the value of {name} is put together of several pieces"),
-            format!("write it out: {name}=\"...\""),
+            format!("the value of {name} is composed of several parts"),
+            format!("write it in one piece: {name}=\"...\""),
         ));
     };
     let line = EntryLine::of("all entries", LineSlot::new(path, name, one.range, writing));

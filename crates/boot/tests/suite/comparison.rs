@@ -74,8 +74,8 @@ fn active_words_that_regeneration_would_remove_are_refused() {
     };
     assert_eq!(
         why,
-        "/boot/grub/grub.cfg and the running line have words that /etc/default/grub does not give, and `update-grub` would \
-         remove them: isolcpus=2 dyndbg=\"file a +p\""
+        "/boot/grub/grub.cfg and the running line have parameters that /etc/default/grub does not contain, and \
+         `update-grub` would remove them: isolcpus=2 dyndbg=\"file a +p\""
     );
     assert_eq!(
         next,
@@ -98,7 +98,8 @@ fn words_found_only_in_the_generated_file_are_reported() {
     assert_eq!(
         remarks,
         [
-            "`update-grub` removes these words from /boot/grub/grub.cfg, because /etc/default/grub does not give them: isolcpus=2"
+            "`update-grub` removes these parameters from /boot/grub/grub.cfg, because /etc/default/grub does not \
+             contain them: isolcpus=2"
         ]
     );
     let remarks = reported_differences(
@@ -108,8 +109,8 @@ fn words_found_only_in_the_generated_file_are_reported() {
     assert_eq!(
         remarks,
         [
-            "no entry of /boot/extlinux.conf has these words of /etc/update-extlinux.conf, because `update-extlinux` has not run \
-             since that change: isolcpus=2",
+            "no entry of /boot/extlinux.conf has these parameters of /etc/update-extlinux.conf, because \
+             `update-extlinux` has not run since that change: isolcpus=2",
             "the running kernel was started without isolcpus=2: the files changed since then, or another entry was chosen"
         ]
     );
@@ -126,7 +127,8 @@ fn words_from_custom_entries_are_no_disagreement() {
     assert_eq!(
         reported_differences("debian-12-grub", &[by_hand, running]),
         [
-            "the running kernel was started with words that none of the boot files has, so the next boot is without them: isolcpus=2"
+            "the running kernel was started with parameters that no boot file contains, so the next boot will not \
+             have them: isolcpus=2"
         ]
     );
     // A script of the distribution that the administrator changed.
@@ -160,7 +162,8 @@ fn every_loader_compares_its_entries_with_the_running_line() {
         let remarks = reported_differences(name, &[(RUNNING, before, after)]);
         for part in [
             "the running kernel was started without quiet: ",
-            "the running kernel was started with words that none of the boot files has, so the next boot is without them: typed=1",
+            "the running kernel was started with parameters that no boot file contains, so the next boot will not \
+             have them: typed=1",
         ] {
             assert!(remarks.iter().any(|one| one.starts_with(part)), "{name}: {remarks:?}");
         }
@@ -170,7 +173,9 @@ fn every_loader_compares_its_entries_with_the_running_line() {
         &[(RUNNING, "boot=zfs", "boot=zfs isolcpus=2")],
     );
     assert!(
-        remarks.iter().any(|one| one.ends_with("without them: isolcpus=2")),
+        remarks
+            .iter()
+            .any(|one| one.ends_with("will not have them: isolcpus=2")),
         "{remarks:?}"
     );
     // The board's script adds parameters, so only those that are missing are reported.
@@ -189,10 +194,10 @@ fn words_that_later_kernels_lack_are_reported() {
     assert_eq!(
         reported_differences("arch-systemd-boot", &[file]),
         [
-            "kernels that are installed later take their line from /etc/kernel/cmdline, which does not have these words of the \
-             entry arch.conf: loglevel=3",
-            "kernels that are installed later take their line from /etc/kernel/cmdline, which has words that the entry arch.conf \
-             does not have: later=1"
+            "kernels that are installed later take their line from /etc/kernel/cmdline, which lacks these parameters \
+             of the entry arch.conf: loglevel=3",
+            "kernels that are installed later take their line from /etc/kernel/cmdline, which has parameters that \
+             the entry arch.conf lacks: later=1"
         ]
     );
 }
@@ -263,8 +268,8 @@ fn lines_of_etc_kernel_cmdline_count_as_each_reader_uses_them() {
             "{name}"
         );
         let lost = format!(
-            "`{tool}` puts only the first line of /etc/kernel/cmdline on the boot line, so these words do not reach the kernel: \
-             quiet loglevel=3"
+            "`{tool}` puts only the first line of /etc/kernel/cmdline on the boot line, so these parameters do not \
+             reach the kernel: quiet loglevel=3"
         );
         assert!(remarks.contains(&lost), "{name}: {remarks:?}");
     }

@@ -25,27 +25,27 @@ const TREES: &[(&str, &str, &str, &str)] = &[
     (
         "limine-arch",
         "limine",
-        "the running line has no BOOT_IMAGE=, which GRUB adds, and /boot/limine/limine.conf is there",
-        "add the words to `cmdline:` of the entry in /boot/limine/limine.conf: line 14 (Arch Linux) becomes \
+        "the running line has no BOOT_IMAGE=, which GRUB adds, and /boot/limine/limine.conf exists",
+        "add the parameters to `cmdline:` of the entry in /boot/limine/limine.conf: line 14 (Arch Linux) becomes \
          `cmdline: root=UUID=6f1c rw quiet nohz_full=2-3`",
     ),
     (
         "limine-cachyos",
         "limine",
-        "the running line has no BOOT_IMAGE=, which GRUB adds, and /boot/limine.conf is there",
+        "the running line has no BOOT_IMAGE=, which GRUB adds, and /boot/limine.conf exists",
         "add the line `KERNEL_CMDLINE[default]+=\" nohz_full=2-3 quiet\"` there, then run `limine-update`",
     ),
     (
         "refind-arch",
         "refind",
-        "the running line has no BOOT_IMAGE=, which GRUB adds, and /boot/refind_linux.conf is there",
+        "the running line has no BOOT_IMAGE=, which GRUB adds, and /boot/refind_linux.conf exists",
         "line 1 of /boot/refind_linux.conf (Boot with standard options) becomes `\"Boot with standard options\"  \
          \"root=UUID=6f1c rw quiet initrd=\\boot\\initramfs-linux.img nohz_full=2-3\"`",
     ),
     (
         "refind-stanza",
         "refind",
-        "the running line has no BOOT_IMAGE=, which GRUB adds, and /boot/efi/EFI/refind/refind.conf is there",
+        "the running line has no BOOT_IMAGE=, which GRUB adds, and /boot/efi/EFI/refind/refind.conf exists",
         "line 13 of /boot/efi/EFI/refind/refind.conf (Arch Linux) becomes `options  \"root=UUID=6f1c rw dyndbg=\"\"file \
          drivers/usb/* +p\"\" nohz_full=2-3 quiet\"`",
     ),

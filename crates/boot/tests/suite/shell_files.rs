@@ -224,18 +224,18 @@ fn files_of_distributions_are_computed_completely() {
 #[test]
 fn a_value_that_cannot_be_computed_has_line_and_reason() {
     for (text, line, part) in [
-        ("A=1\nA+=x\n", 2, "no assignment in POSIX"),
+        ("A=1\nA+=x\n", 2, "not an assignment in POSIX"),
         ("A=1\n\nA=$(cat /etc/words)\n", 3, "output of a command"),
-        ("A=\"quiet $ISO\"\n", 1, "`$ISO` is set in none of the files"),
+        ("A=\"quiet $ISO\"\n", 1, "no file sets `$ISO`"),
         (
             "A=1\nif [ -d /sys/firmware/efi ]; then A=2; fi\n",
             2,
-            "not known whether that runs",
+            "unknown whether that command runs",
         ),
         (
             "A=1\n. /etc/default/grub.site\n",
             2,
-            "/etc/default/grub.site is read there",
+            "/etc/default/grub.site is read at that line",
         ),
         ("A=quiet splash\n", 1, "quotes are missing"),
         ("A=1\nfor i in a; do A=$i; done\n", 2, "`for` is not evaluated"),
@@ -264,13 +264,13 @@ fn excessive_files_are_refused_quickly() {
     let many = ". /other\n".repeat(40);
     let long = "A=1\n".repeat(300_000);
     for (text, part) in [
-        (doubled, "more than 8192 bytes"),
-        (appended, "more than 8192 bytes"),
+        (doubled, "longer than 8192 bytes"),
+        (appended, "longer than 8192 bytes"),
         (nested, "nested too deep"),
         (deep, "nested too deep"),
         (braces, "nested too deep"),
         (many, "more than 20000 commands"),
-        (long, "more than 1048576 bytes"),
+        (long, "larger than 1048576 bytes"),
     ] {
         let file = ShellFile {
             path: "/f".to_owned(),

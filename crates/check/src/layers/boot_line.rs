@@ -12,7 +12,8 @@ pub(super) const LAYER: IsolationLayer = IsolationLayer {
     judge,
 };
 
-const ADVICE: &str = "`quietcore boot check` says more; `quietcore explain --cmdline` judges a line before it is used";
+const ADVICE: &str = "`quietcore boot check` reports more; `quietcore explain --cmdline` checks a line before you use \
+     it";
 
 fn judge(evidence: &CheckEvidence, case: &CheckCase, found: &mut Vec<CheckFinding>) {
     let Some(verdict) = evidence.boot else {

@@ -40,7 +40,7 @@ fn judge(evidence: &CheckEvidence, case: &CheckCase, found: &mut Vec<CheckFindin
             let message = format!("the hypervisor took {:.1} ms of {seconds:.1} s", steal as f64 / 1e6);
             found.push(
                 CheckFinding::new(Level::Warning, FindingId::STEAL, window.subject(), message)
-                    .fix("pin the virtual CPU to a host CPU of its own; nothing inside the guest can stop it"),
+                    .fix("pin the virtual CPU to its own host CPU; no setting inside the guest can stop this"),
             );
         }
     }
@@ -59,8 +59,8 @@ fn softirqs(case: &CheckCase, window: &ObservationWindow) -> Option<CheckFinding
         return Some(found);
     }
     Some(found.fix(format!(
-        "SCHED: busy CPUs ask it to balance for them, because it idled when it left the scheduler's domains; `quietcore \
-         apply --resize {}` recreates the partition and keeps the CPU busy at that moment",
+        "SCHED: busy CPUs ask it to balance load for them, because it was idle when it left the scheduler's domains; \
+         `quietcore apply --resize {}` recreates the partition and keeps the CPU busy at that moment",
         case.isolation.intent.arguments()
     )))
 }
@@ -78,11 +78,19 @@ fn switches(window: &ObservationWindow) -> Option<CheckFinding> {
         close,
     ) {
         (Some(count), _, _) => (count, "the scheduler was called"),
-        (None, Some(count), _) => (count, "a task got the CPU"),
-        (None, None, Some(close)) => (of_threads(close), "the threads that live there were switched"),
+        (None, Some(count), _) => (count, "a task was scheduled on the CPU"),
+        (None, None, Some(close)) => (of_threads(close), "threads of the partition were switched"),
         (None, None, None) => return None,
     };
-    (count > 0).then(|| window.info(FindingId::SWITCHES, &format!("{what} {count} times")))
+    (count > 0).then(|| window.info(FindingId::SWITCHES, &format!("{what} {}", times(count))))
+}
+
+/// How often something happened, in words.
+fn times(count: u64) -> String {
+    match count {
+        1 => "once".to_owned(),
+        _ => format!("{count} times"),
+    }
 }
 
 /// One CPU and how long it was observed.
@@ -122,7 +130,7 @@ impl ObservationWindow<'_> {
         (total > 0).then(|| {
             self.info(id, &format!("{total} {what} ({})", each.join(", ")))
                 .fix(format!(
-                    "`quietcore blame --cpus {}` names who caused them",
+                    "`quietcore blame --cpus {}` names what caused them",
                     self.cpu.cpu.0
                 ))
         })
@@ -167,7 +175,8 @@ fn devices(machine: &Machine, case: &CheckCase, window: &ObservationWindow, foun
                 message,
             )
             .fix(format!(
-                "`quietcore inspect --irqs` shows where it may fire; `quietcore blame --cpus {}` who asked for it",
+                "`quietcore inspect --irqs` shows where it may fire; `quietcore blame --cpus {}` shows which device \
+                 raised it",
                 window.cpu.cpu.0
             )),
         );
@@ -192,7 +201,7 @@ fn tick(machine: &Machine, window: &ObservationWindow) -> Option<CheckFinding> {
             window.subject(),
             format!("{message}, although nohz_full= names this CPU"),
         )
-        .fix("one task per CPU, and no timer of its own; `quietcore boot check` looks with a busy loop of its own"),
+        .fix("run one task per CPU, without timers of its own; `quietcore boot check` measures with its own busy loop"),
         (true, false) => CheckFinding::new(Level::Info, FindingId::TICK, window.subject(), message),
         (false, _) => CheckFinding::new(Level::Info, FindingId::TICK, window.subject(), message)
             .fix(stops_tick(machine, window.cpu.cpu.0)),
@@ -214,8 +223,8 @@ fn stops_tick(machine: &Machine, cpu: u32) -> String {
                 .to_owned()
         }
         None => format!(
-            "boot with nohz_full={cpu} (`quietcore boot set`) to stop the tick of the scheduler, if this kernel was built with \
-             CONFIG_NO_HZ_FULL: its configuration is not shown here"
+            "boot with nohz_full={cpu} (`quietcore boot set`) to stop the tick of the scheduler; this needs \
+             CONFIG_NO_HZ_FULL, and the configuration of this kernel is not available here"
         ),
     }
 }

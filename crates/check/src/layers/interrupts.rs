@@ -55,11 +55,11 @@ fn misplaced(evidence: &CheckEvidence, case: &CheckCase, interrupt: &Interrupt, 
             interrupt.irq
         );
         let managed = match evidence.machine.kernel.lacks_managed_irq() {
-            true => "one that the kernel manages stays before 5.6",
-            false => "one that the kernel manages follows isolcpus=managed_irq,... at boot",
+            true => "the kernel cannot move managed interrupts before 5.6",
+            false => "managed interrupts follow isolcpus=managed_irq,... at boot",
         };
         let found = CheckFinding::new(Level::Info, FindingId::IRQ_REFUSED, path, message).fix(format!(
-            "{managed}, one that each CPU has for itself stays; `quietcore explain irq_affinity` has the other reasons",
+            "{managed}, per-CPU interrupts cannot be moved; `quietcore explain irq_affinity` lists the other reasons",
         ));
         return seen(found, interrupt, case);
     }
@@ -75,23 +75,24 @@ fn misplaced(evidence: &CheckEvidence, case: &CheckCase, interrupt: &Interrupt, 
     };
     let message = match is_requested_here {
         true => format!(
-            "interrupt {} ({name}) should come to CPU {} and may fire on CPU {now}",
+            "interrupt {} ({name}) should fire on CPU {} but may fire on CPU {now}",
             interrupt.irq, case.cpus
         ),
         false if case.isolation.means.isolates() => format!(
-            "interrupt {} ({name}) may fire on CPU {now}, which has isolated ones among them",
+            "interrupt {} ({name}) may fire on CPU {now}, which includes isolated CPUs",
             interrupt.irq
         ),
         false => format!(
-            "interrupt {} ({name}) may fire on CPU {now}, and nothing keeps it off CPU {}",
+            "interrupt {} ({name}) may fire on CPU {now}, and nothing blocks it from CPU {}",
             interrupt.irq, case.cpus
         ),
     };
     let message = match is_untried && !interrupt.name.is_empty() {
         true if fired_everywhere(interrupt, &evidence.machine.topology.online) => format!(
-            "{message}; it has fired on every CPU, so each may have its own, which cannot be moved; the kernel does not tell"
+            "{message}; it has fired on every CPU, so it may be a per-CPU interrupt, which cannot be moved; the kernel \
+             does not say"
         ),
-        true => format!("{message}; whether the kernel lets anybody move it is not known here"),
+        true => format!("{message}; it is unknown whether the kernel allows moving it"),
         false => message,
     };
     let message = message + &case.failed_repair_note(change);
@@ -119,7 +120,10 @@ fn linger(case: &CheckCase, interrupts: &[&Interrupt]) -> Option<CheckFinding> {
     let all: Vec<&Interrupt> = interrupts.iter().filter(lingers).copied().collect();
     let names: Vec<String> = all.iter().map(|one| format!("{} ({})", one.irq, name(one))).collect();
     (!all.is_empty()).then(|| {
-        let message = format!("sent away, and each leaves when it fires next: {}", names.join(", "));
+        let message = format!(
+            "moved away; each of them leaves when it fires next: {}",
+            names.join(", ")
+        );
         let found = CheckFinding::new(Level::Info, FindingId::IRQ_LINGERS, case.cpus.to_string(), message);
         all.iter().fold(found, |found, one| seen(found, one, case))
     })

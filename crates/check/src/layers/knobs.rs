@@ -52,7 +52,7 @@ fn lost(case: &CheckCase, change: &Change) -> Option<CheckFinding> {
             if case.isolation.means == IsolationMeans::Partition && !case.isolation.applied.contains(&change.id) =>
         {
             (
-                "it started since then and was not notified".to_owned(),
+                "it started after that and has not been configured".to_owned(),
                 change.after.clone(),
             )
         }

@@ -7,7 +7,7 @@ use plan::{Action, Change, FindingId, Level};
 
 pub(super) const LAYER: IsolationLayer = IsolationLayer {
     name: LayerName::Partition,
-    what: "the cpuset that owns the CPUs: there, valid, with these CPUs, and not balanced with the rest",
+    what: "the cpuset that owns the CPUs: it exists, is valid, has these CPUs, and is excluded from load balancing",
     judge,
 };
 
@@ -27,23 +27,19 @@ fn judge(evidence: &CheckEvidence, case: &CheckCase, found: &mut Vec<CheckFindin
         );
     }
     if let Err(refusal) = &case.plan {
-        let text = refusal.to_string();
-        let why = text.lines().map(str::trim).collect::<Vec<_>>().join("; ");
         let subject = case.isolation.intent.cpus.to_string();
-        let message = format!("the intended isolation is not possible on this machine as it is: {why}");
-        found.push(CheckFinding::new(
-            Level::Error,
-            FindingId::PLAN_REFUSED,
-            subject,
-            message,
-        ));
+        let message = format!(
+            "the intended isolation is not possible on this machine in its current state: {}",
+            refusal.reason()
+        );
+        found.push(CheckFinding::new(Level::Error, FindingId::PLAN_REFUSED, subject, message).fix(refusal.next_step()));
     }
     match &case.isolation.means {
         IsolationMeans::Partition => check_own(evidence.machine, case, found),
-        IsolationMeans::Missing => found.push(missing(case, "it is declared and not in force")),
+        IsolationMeans::Missing => found.push(missing(case, "it is declared and not active")),
         IsolationMeans::Nothing => found.push(missing(
             case,
-            "no partition of ours, no cpuset and no boot parameter keeps anything away from them",
+            "no partition of quietcore, no cpuset and no boot parameter isolates these CPUs",
         )),
         IsolationMeans::Cpuset(set) => found.extend(foreign(evidence.machine, set)),
         IsolationMeans::BootLine => found.extend(domains(evidence.machine, case)),
@@ -60,7 +56,7 @@ fn missing(case: &CheckCase, why: &str) -> CheckFinding {
 
 fn check_own(machine: &Machine, case: &CheckCase, found: &mut Vec<CheckFinding>) {
     if machine.cgroups.cpuset.is_none() {
-        found.push(missing(case, "no cpuset controller is mounted any more"));
+        found.push(missing(case, "the cpuset controller is no longer mounted"));
         return;
     }
     let own = case.cgroup(machine).map(|(_, dir)| dir).unwrap_or_default();
@@ -71,7 +67,7 @@ fn check_own(machine: &Machine, case: &CheckCase, found: &mut Vec<CheckFinding>)
             case.isolation.intent.name,
             case.isolation.intent.arguments()
         );
-        found.push(missing(case, &format!("its cgroup {own} is gone")).fix(again));
+        found.push(missing(case, &format!("its cgroup {own} no longer exists")).fix(again));
         return;
     }
     // For a plan that creates the partition again, the existing one belongs to another owner.
@@ -121,11 +117,11 @@ fn differs(machine: &Machine, case: &CheckCase, change: &Change) -> Option<Check
         Action::MakeSet { path } | Action::StartSlice { path, .. } => {
             let is_absent = matches!(case.values.get(path), Some(None));
             is_absent.then(|| {
-                let message = format!("{path} is gone: {}", change.why);
+                let message = format!("{path} no longer exists: {}", change.why);
                 let found = CheckFinding::new(Level::Warning, FindingId::PARTITION_DIFFERS, path, message);
                 match &change.action {
                     Action::StartSlice { .. } => with_repair(case, change, found),
-                    _ => found.fix("take the partition back (`quietcore undo --force`) and apply it again"),
+                    _ => found.fix("undo the partition (`quietcore undo --force`) and apply it again"),
                 }
             })
         }
@@ -139,9 +135,9 @@ fn not_a_partition(case: &CheckCase, change: &Change, path: &str) -> CheckFindin
     let now = read.unwrap_or("absent");
     let message = match now.split_once("invalid") {
         Some((_, reason)) => {
-            format!("the kernel made the partition invalid{reason}: its CPUs are shared with the rest")
+            format!("the kernel marked the partition invalid{reason}: other programs share its CPUs")
         }
-        None => format!("it is `{now}`, no partition: its CPUs are in the scheduling domains of the rest"),
+        None => format!("it is `{now}`, not a partition: its CPUs are in the scheduling domains of the other CPUs"),
     };
     let found = CheckFinding::new(Level::Error, FindingId::PARTITION_INVALID, path, message);
     // Without the controller the cgroup has no such file, and is not a partition. The controller is restored first: a
@@ -177,20 +173,21 @@ fn foreign(machine: &Machine, name: &str) -> Option<CheckFinding> {
             let state = set.partition.as_deref()?;
             state.contains("invalid").then(|| {
                 let message =
-                    format!("the kernel made the partition invalid ({state}): its CPUs are shared with the rest");
+                    format!("the kernel marked the partition invalid ({state}): other programs share its CPUs");
                 CheckFinding::new(
                     Level::Error,
                     FindingId::PARTITION_INVALID,
                     file("cpus.partition"),
                     message,
                 )
-                .fix("make its CPUs exclusive again: no sibling may hold them, and its parent must have them")
+                .fix("make its CPUs exclusive again: no sibling may contain them, and its parent must contain them")
             })
         }
         Version::V1 => {
             let balances = |set: &Partition| set.sched_load_balance == Some(true);
             hierarchy.set("/").filter(|root| balances(root)).map(|_| {
-                let message = "the root cpuset balances load, and its domain covers all CPUs whatever its children say";
+                let message = "the root cpuset balances load, and its domain covers all CPUs whatever the child \
+                     cpusets say";
                 CheckFinding::new(
                     Level::Error,
                     FindingId::PARTITION_DIFFERS,
@@ -206,8 +203,8 @@ fn foreign(machine: &Machine, name: &str) -> Option<CheckFinding> {
 /// For systemd's slices: their lists limit what systemd starts, and nothing else.
 fn bounded(case: &CheckCase) -> CheckFinding {
     let message = format!(
-        "the scheduler still balances load over CPU {}: AllowedCPUs= keeps services and sessions away, and neither kernel \
-         threads nor interrupts",
+        "the scheduler still balances load over CPU {}: AllowedCPUs= blocks services and sessions, but not kernel \
+         threads and interrupts",
         case.cpus
     );
     CheckFinding::new(Level::Info, FindingId::STILL_BALANCED, case.cpus.to_string(), message).fix(case.remedy())

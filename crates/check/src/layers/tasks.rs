@@ -40,7 +40,7 @@ fn judge(evidence: &CheckEvidence, case: &CheckCase, found: &mut Vec<CheckFindin
     let (pinned, free): (Vec<&Task>, Vec<&Task>) = movable.into_iter().partition(|task| is_pinned_here(case, task));
     for (comm, tasks) in by_name(&pinned) {
         let message = format!(
-            "{} pinned to CPU {}; that is how programs come to CPUs of the boot line",
+            "{} pinned to CPU {}; pinning is how a program uses CPUs that the boot line isolates",
             count(&tasks),
             case.cpus
         );
@@ -83,21 +83,23 @@ fn per_cpu(case: &CheckCase, tasks: &[&Task]) -> CheckFinding {
         _ => "of the kernel are bound to these CPUs and cannot be moved",
     };
     named(FindingId::PER_CPU_THREADS, case.cpus.to_string(), tasks, what)
-        .fix("none is needed: they run only when there is work for this CPU, or none at all; `quietcore explain NAME` says what each does")
+        .fix("none needed: they run only when this CPU has work for them; `quietcore explain NAME` describes each")
 }
 
 /// Unmovable kernel threads that are not bound to these CPUs: workers and rescuers of unbound workqueues.
 fn placed_by_masks(case: &CheckCase, tasks: &[&Task]) -> CheckFinding {
-    let what = "of the kernel may run here and elsewhere, and only a mask keeps them away";
-    named(FindingId::MASK_PLACED_THREADS, case.cpus.to_string(), tasks, what)
-        .fix("/sys/devices/virtual/workqueue/cpumask places kworker/u* (knob workqueue_cpumask); rescuers of workqueues run only when memory is short")
+    let what = "of the kernel may run here and elsewhere, and only an affinity mask restricts them";
+    named(FindingId::MASK_PLACED_THREADS, case.cpus.to_string(), tasks, what).fix(
+        "/sys/devices/virtual/workqueue/cpumask places kworker/u* (knob workqueue_cpumask); workqueue rescuers \
+             run only when memory is short",
+    )
 }
 
 fn foreign_tasks(case: &CheckCase, tasks: &[&Task]) -> Vec<CheckFinding> {
     let groups = by_name(tasks);
     if groups.len() > MOST_NAMES {
         let message = format!(
-            "{} with {} names may run on CPU {}: nothing keeps them away",
+            "{} with {} names may run on CPU {}: nothing restricts them",
             count(tasks),
             groups.len(),
             case.cpus

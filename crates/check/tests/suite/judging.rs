@@ -61,5 +61,24 @@ fn the_fix_for_the_tick_depends_on_the_kernel_configuration() {
         built_in.contains("nohz_full=3") && built_in.ends_with("tick of the scheduler"),
         "{built_in}"
     );
-    assert!(fix(None).contains("if this kernel was built with"), "{}", fix(None));
+    assert!(fix(None).contains("this needs CONFIG_NO_HZ_FULL"), "{}", fix(None));
+}
+
+#[test]
+fn a_refused_plan_is_reported_with_its_reason_and_its_next_step() {
+    let mut bench = bench();
+    bench.isolation.intent.cpus = machine::CpuSet::range(0, 0);
+    let (found, verdict) = bench.judge();
+    let refused = found
+        .iter()
+        .find(|one| one.finding.id.as_str() == "plan-refused")
+        .unwrap();
+    let message = &refused.finding.message;
+    assert!(
+        message.contains("CPU 0 cannot be isolated: it is the lowest online CPU"),
+        "{message}"
+    );
+    assert!(!message.contains("next:"), "{message}");
+    assert_eq!(refused.finding.fix, "choose from 1-3");
+    assert_ne!(verdict, CheckVerdict::Quiet);
 }

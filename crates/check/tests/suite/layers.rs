@@ -161,7 +161,7 @@ const BREAKAGES: &[LayerBreakage] = &[
         Some("cpuset_partition"),
     ),
     (
-        "the cgroup is gone",
+        "the cgroup no longer exists",
         |bench| bench.file("/sys/fs/cgroup/cpuset/rt", None),
         "partition-missing",
         "rt",

@@ -1,9 +1,10 @@
 //! `apply`: isolates CPUs now. Every write is journalled and read back, and all are undone when a step fails.
 
-mod boot;
-mod install;
-mod many;
+pub(crate) mod boot;
+pub(crate) mod install;
+pub(crate) mod many;
 mod planned_declaration;
+mod remote_session;
 
 use crate::intent::IntentArgs;
 use crate::plans;
@@ -22,56 +23,78 @@ use session::resize;
 use session::{ChangeLock, Session};
 use std::path::PathBuf;
 use std::time::Duration;
-use terminal::Screen;
+use terminal::{Screen, StepLine};
 use verify::boot_verdict::{boot_findings, boot_status};
+
+/// Headings of these options in the help.
+const HOW: &str = "How";
+const DECLARED: &str = "Declared partitions and boot";
 
 /// Arguments of `apply`.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
     wanted: IntentArgs,
-    /// Only say what would be done
-    #[arg(long)]
+    /// Print what would be done; change nothing
+    #[arg(long, help_heading = HOW)]
     dry_run: bool,
-    /// Undo it after this time unless `quietcore confirm` comes (60s, 5min)
-    #[arg(long, value_name = "TIME", value_parser = machine::parse_duration)]
+    /// Undo after this time unless `confirm` is run
+    #[arg(long, value_name = "TIME", help_heading = HOW, value_parser = machine::parse_duration)]
     confirm_within: Option<Duration>,
-    /// Give the partition of this name, which is in force, these CPUs and this profile. Its programs leave it for a
-    /// moment and come back
-    #[arg(long, conflicts_with_all = ["confirm_within", "dry_run"])]
+    /// Change CPUs and profile of an active partition
+    ///
+    /// Its programs leave it during the change.
+    #[arg(long, help_heading = HOW, conflicts_with_all = ["confirm_within", "dry_run"])]
     resize: bool,
-    /// The file of declared partitions, instead of /etc/quietcore.toml
-    #[arg(long, value_name = "FILE")]
+    /// Read partitions from this file [default: /etc/quietcore.toml]
+    #[arg(long, value_name = "FILE", help_heading = DECLARED)]
     config: Option<PathBuf>,
-    /// Add the partition to the file of declared partitions too
-    #[arg(long)]
+    /// Also declare the partition in that file
+    #[arg(long, help_heading = DECLARED)]
     save: bool,
-    /// With --save: `boot = true`, the boot line is to isolate its CPUs too (`boot set` writes it). A partition whose CPUs
-    /// our boot line isolates already is saved so without being asked
-    #[arg(long, requires = "save", requires = "cpus")]
+    /// With --save: declare `boot = true` for `boot set`
+    ///
+    /// --save alone declares it where our boot line already isolates the CPUs.
+    #[arg(long, help_heading = DECLARED, requires = "save", requires = "cpus")]
     boot: bool,
-    /// As at boot: only what is declared to come back, unless the boot line says quietcore=off or the last boot with
-    /// it was not good
-    #[arg(long, conflicts_with_all = ["save", "dry_run", "confirm_within", "resize", "install_unit"])]
+    /// Apply what is declared for boot, as the unit does
+    ///
+    /// Not with quietcore=off on the boot line, nor if the last boot with it was not good.
+    #[arg(long, help_heading = DECLARED, conflicts_with_all = ["save", "dry_run", "confirm_within", "resize", "install_unit"])]
     at_boot: bool,
-    /// With --at-boot: the boot was good when the machine stayed up for this time afterwards
-    #[arg(long, value_name = "TIME", value_parser = machine::parse_duration, default_value = "5min", requires = "at_boot")]
+    /// With --at-boot: a boot is good once up this long
+    #[arg(
+        long,
+        value_name = "TIME",
+        help_heading = DECLARED,
+        value_parser = machine::parse_duration,
+        default_value = "5min",
+        requires = "at_boot"
+    )]
     good_after: Duration,
-    /// Install what brings the declared partitions back at boot: a unit of systemd, or an init script with its links
-    #[arg(long, value_name = "INIT", num_args = 0..=1, conflicts_with_all = ["save", "dry_run", "confirm_within", "resize"])]
+    /// Install a unit or init script for --at-boot
+    #[arg(long, value_name = "INIT", help_heading = DECLARED, num_args = 0..=1, conflicts_with_all = ["save", "confirm_within", "resize"])]
     install_unit: Option<Option<install::InitSystem>>,
 }
 
 /// JSON of `apply`.
 #[derive(Serialize)]
-struct ApplyJson<'a> {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(crate) struct ApplyJson<'a> {
     schema: &'static str,
+    /// Name of the partition.
     partition: &'a str,
+    /// CPUs that the partition isolates.
     isolated: &'a CpuSet,
+    /// CPUs for everything else.
     housekeeping: &'a CpuSet,
+    /// Whether it was active already, so that nothing was written.
     in_force: bool,
+    /// The file that now declares the partition; `None` without `--save`.
     saved: Option<&'a str>,
+    /// The changes made, in order.
     entries: &'a [ChangeEntry],
+    /// What the user should know.
     findings: &'a [&'a Finding],
 }
 
@@ -83,18 +106,24 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
     let nothing_else = || match args.wanted.is_nothing() {
         true => Ok(()),
         false => Err(Failure::usage(
-            "it takes no CPUs and no names",
-            "what is applied at boot is in the file of declared partitions",
-            "declare it there, for example with `quietcore apply --cpus LIST --save`",
+            "it accepts no CPUs and no names",
+            "the file of declared partitions contains what is applied at boot",
+            "declare it there, for example with `quietcore apply --cpus CPUS --save`",
         )),
     };
     if let Some(init) = args.install_unit {
         nothing_else()?;
-        return install::run(session, init, screen);
+        return match args.dry_run {
+            true => install::preview(session, init, screen),
+            false => install::run(session, init, screen),
+        };
     }
     if args.at_boot {
         nothing_else()?;
         return boot::run(args, session, screen);
+    }
+    if args.confirm_within.is_none() && !args.dry_run && remote_session::is_interactive_ssh(session.root()) {
+        screen.note(remote_session::SUGGESTION);
     }
     let alone = args.save || args.resize;
     if !alone && let Some(file) = args.wanted.declared(session, args.config.as_deref())? {
@@ -105,8 +134,10 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
 
 fn dry_run(session: &Session, args: &Args, screen: &mut Screen) -> Result<Status, Failure> {
     let machine = session.machine().for_plan(session.root());
-    let (_, plan) = args.wanted.plan(session, &machine)?;
-    plans::show_one(&plan, screen);
+    let planned = args.wanted.plan(session, &machine)?;
+    // A resize makes the partition again, also one that has these CPUs already.
+    let active = if args.resize { Vec::new() } else { session.in_force() };
+    plans::show(&[planned], &active, screen)?;
     Ok(Status::Done)
 }
 
@@ -129,7 +160,9 @@ fn one(session: &Session, args: &Args, screen: &mut Screen) -> Result<Status, Fa
         false => None,
     };
     let planned = planned.or_again(session, &declaration, &none)?;
+    let step = StepLine::start(&format!("isolating CPU {}", planned.intent.cpus), screen);
     let brought = apply_declaration(&changing, planned, &reason(args))?;
+    drop(step);
     let saved = draft.map(|draft| draft.write(session)).transpose()?;
     let saved = saved.as_ref();
     let declared = match saved {
@@ -158,7 +191,7 @@ fn one(session: &Session, args: &Args, screen: &mut Screen) -> Result<Status, Fa
         text.push_str(&saved.text());
     }
     text.push_str(&attention(&boot_part, screen));
-    screen.text(&text);
+    screen.report(&brought.verdict(), &text);
     Ok(match (brought.status(), boot_status(&boot_part)) {
         (Status::Done, status) | (status, _) => status,
     })
@@ -289,17 +322,32 @@ impl AppliedPartition {
     }
 
     fn text(&self, limit: Option<Duration>, screen: &Screen) -> String {
-        let AppliedPartition { intent, plan, applied } = self;
+        let applied = &self.applied;
         let mut text = plans::entries(&applied.entries, screen);
         text.push_str(&attention(&applied.findings, screen));
+        text.push_str(&self.verdict());
         if applied.in_force {
-            text.push_str(&format!(
-                "Partition {} is in force already; nothing was written.\n",
-                intent.name
-            ));
             return text;
         }
-        text.push_str(&match report::shared_owners(plan) {
+        match limit {
+            Some(limit) => text.push_str(&format!(
+                "It is undone in {} s unless you run `quietcore confirm`.\n",
+                limit.as_secs()
+            )),
+            None => {
+                text.push_str("Run a program there with `quietcore run -- PROGRAM`; undo it with `quietcore undo`.\n")
+            }
+        }
+        text
+    }
+
+    /// What is isolated now, as one line.
+    fn verdict(&self) -> String {
+        let AppliedPartition { intent, plan, applied } = self;
+        if applied.in_force {
+            return format!("Partition {} is already active; nothing was written.\n", intent.name);
+        }
+        match report::shared_owners(plan) {
             None => format!(
                 "CPU {} is isolated as partition {}; everything else runs on CPU {}.\n",
                 plan.isolated, intent.name, plan.housekeeping
@@ -308,16 +356,6 @@ impl AppliedPartition {
                 "CPU {} is partition {}, but NOT for you alone: {why}.\n",
                 plan.isolated, intent.name
             ),
-        });
-        match limit {
-            Some(limit) => text.push_str(&format!(
-                "It is undone in {} s unless `quietcore confirm` is run.\n",
-                limit.as_secs()
-            )),
-            None => {
-                text.push_str("Run a program there with `quietcore run -- PROGRAM`; undo it with `quietcore undo`.\n")
-            }
         }
-        text
     }
 }

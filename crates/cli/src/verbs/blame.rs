@@ -6,7 +6,6 @@
 mod report_view;
 
 use crate::flags::{KprobesArgs, value_words};
-use crate::progress_bar::ProgressBar;
 use investigate::{
     BlameOptions, BlameStage, CommandOptions, FunctionOptions, GapDetail, Launch, ProbeOptions, ProcessOptions,
     ThreadScope, TraceClock,
@@ -19,71 +18,84 @@ use std::ffi::OsString;
 use std::io::IsTerminal as _;
 use std::path::PathBuf;
 use std::time::Duration;
-use terminal::Screen;
+use terminal::{ProgressBar, Screen};
+
+/// The heading of options in the help.
+const TRACERS: &str = "Tracers of the kernel";
 
 /// Arguments of `blame`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The CPUs. Without it: for a probe the isolated ones, else the core that `plan` would choose; for a program those
-    /// where it may run
-    #[arg(long, value_name = "EXPRESSION")]
+    /// CPUs to watch [default: the isolated ones, or those where the program may run]
+    ///
+    /// A probe on a machine without isolated CPUs uses the core that `plan` would choose.
+    #[arg(long, value_name = "CPUS")]
     cpus: Option<String>,
-    /// How long: 10s without it, or as long as the command runs
+    /// How long to watch [default: 10s, or until the command ends]
     #[arg(long = "for", value_name = "TIME", value_parser = parse_duration)]
     duration: Option<Duration>,
-    /// Policy of the probe: other, or fifo:1 to fifo:99, rr:1 to rr:99, which meet what the kernel does against real-time
-    /// threads (throttling, the fair server)
-    #[arg(long, value_name = "POLICY", default_value = "other", value_parser = parse_policy, conflicts_with_all = ["pid", "command"])]
+    /// Policy of the probe: other, fifo:N or rr:N
+    ///
+    /// fifo and rr show how the kernel limits real-time threads (throttling, the fair server).
+    #[arg(long, value_name = "POLICY", default_value = "other", value_parser = parse_policy, conflicts_with_all = ["pid", "tid", "command"])]
     policy: SamplerPolicy,
-    /// The shortest gap of the probe that counts
+    /// Shortest gap of the probe that counts
     #[arg(long, value_name = "TIME", default_value = "1us", value_parser = parse_duration)]
     threshold: Duration,
-    /// Watch the threads of this process instead of a probe
+    /// Watch the threads of this process, instead of a probe
     #[arg(long, value_name = "PID", conflicts_with_all = ["threshold", "command"])]
     pid: Option<u32>,
-    /// Only the one thread that --pid names
-    #[arg(long, requires = "pid")]
-    tid: bool,
-    /// Memory for what was traced and is not attributed yet, in MiB: when it is full the kernel's buffers fill. Half of it
-    /// holds the gaps of --gaps and --html
+    /// Watch this thread, instead of a probe; without TID, the thread that --pid names
+    #[arg(long, value_name = "TID", num_args = 0..=1, conflicts_with_all = ["threshold", "command"])]
+    tid: Option<Option<u32>>,
+    /// Memory for events that are not attributed yet, in MiB; half of it holds the gaps of --gaps and --page
+    ///
+    /// When it is full, the buffers of the kernel fill up, and events are lost.
     #[arg(long, value_name = "MIB", default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..=65_536))]
     memory: u64,
-    /// The kernel's trace buffer of each CPU, in KiB: what comes when it is full is lost and counted
+    /// Trace buffer of each CPU, in KiB; events are lost and counted when it is full
     #[arg(long, value_name = "KIB", default_value_t = 2_048, value_parser = clap::value_parser!(u64).range(8..=1_048_576))]
     buffer: u64,
-    /// The clock on which gaps and events are joined; without it mono_raw, or the next one that the trace has
-    #[arg(long, value_name = "NAME", value_enum)]
+    /// Clock of gaps and events [default: mono_raw, else the next one that the trace has]
+    #[arg(long, value_name = "CLOCK", value_enum)]
     clock: Option<ClockWord>,
-    /// Stop at the first gap that is so long, and show who had it and the kernel's events around it; the exit status is then
-    /// 1. A command is ended (SIGTERM)
-    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    /// Stop at the first gap this long, with status 1
+    ///
+    /// The report shows what caused the gap and the events around it. A command is ended with SIGTERM.
+    #[arg(long = "break", alias = "until", value_name = "TIME", value_parser = parse_duration)]
     until: Option<Duration>,
-    /// Trace the functions of the kernel on these CPUs as well (function_graph), and say in which of them the time of the
-    /// longest gaps went. While it runs, every function of the kernel takes longer, on all CPUs. A kernel without that tracer
-    /// answers without
-    #[arg(long, conflicts_with_all = ["pid", "command"])]
+    /// Also report in which kernel functions the time of the longest gaps went (function_graph)
+    ///
+    /// This slows down every kernel function on all CPUs. A kernel without this tracer answers without it.
+    #[arg(long, help_heading = TRACERS, conflicts_with_all = ["pid", "tid", "command"])]
     functions: bool,
-    /// Follow calls only so deep, which costs less: the time of what is deeper counts for who called it. All without it
-    #[arg(long, value_name = "CALLS", requires = "functions", value_parser = clap::value_parser!(u32).range(1..=200))]
+    /// With --functions: trace calls only to this depth, which costs less [default: all]
+    ///
+    /// The time of deeper calls counts for their caller.
+    #[arg(long, help_heading = TRACERS, value_name = "CALLS", requires = "functions", value_parser = clap::value_parser!(u32).range(1..=200))]
     depth: Option<u32>,
-    /// Afterwards, look so long for time that the hardware, the firmware or a hypervisor takes (the hwlat tracer): it stops
-    /// interrupts on these CPUs for half of that time. A kernel without that tracer answers without
-    #[arg(long, value_name = "TIME", value_parser = parse_duration, conflicts_with_all = ["pid", "command"])]
+    /// Afterwards, look this long for time that hardware, firmware or a hypervisor takes (hwlat)
+    ///
+    /// The tracer disables interrupts on these CPUs for half of the time. A kernel without this tracer answers without it.
+    #[arg(long, help_heading = TRACERS, value_name = "TIME", value_parser = parse_duration, conflicts_with_all = ["pid", "tid", "command"])]
     hwlat: Option<Duration>,
     #[command(flatten)]
     kprobes: KprobesArgs,
-    /// Show every row
+    /// Print all rows
     #[arg(long)]
     all: bool,
-    /// Write every gap by itself to this file: a line of JSON each, with who had which piece of it (times of
-    /// CLOCK_MONOTONIC_RAW, or of --clock). What half of --memory does not hold is counted in the last line
+    /// Write all gaps with causes to this file, as JSON lines
+    ///
+    /// Times are those of CLOCK_MONOTONIC_RAW, or of --clock. Gaps that half of --memory does not hold are counted in the last
+    /// line.
     #[arg(long, value_name = "FILE")]
     gaps: Option<PathBuf>,
-    /// Write the answer as one page to this file: who, what would stop it, and the longest gaps drawn
-    #[arg(long, value_name = "FILE")]
-    html: Option<PathBuf>,
-    /// Start this command on the CPUs and watch it and its children, until it ends; with --for it is ended then (SIGTERM).
-    /// With --json what it prints goes to standard error
+    /// Also write the answer to this file as an HTML page, with drawings of the longest gaps
+    #[arg(long, alias = "html", value_name = "FILE")]
+    page: Option<PathBuf>,
+    /// Start this command on the CPUs, and watch it and its children until it ends
+    ///
+    /// With --for, it is ended after that time (SIGTERM). With --json, its output goes to standard error.
     #[arg(last = true, value_name = "COMMAND", conflicts_with = "threshold")]
     command: Vec<OsString>,
 }
@@ -106,11 +118,12 @@ value_words! {
 /// # Errors
 /// CPUs or processes that do not exist, a trace that cannot be read, or a file that cannot be written.
 pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
-    for path in args.gaps.iter().chain(&args.html) {
+    let process = args.process()?;
+    for path in args.gaps.iter().chain(&args.page) {
         root::output::check_named(path)?;
     }
     let options = args.options();
-    let report = match (args.pid, args.command.as_slice()) {
+    let report = match (process, args.command.as_slice()) {
         (None, []) => {
             let bar = ProgressBar::new(screen);
             let policy = |lane: &mut measure::Lane| args.policy.fill(lane);
@@ -125,18 +138,11 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
                 BlameStage::Measured => bar.clear(),
             })?
         }
-        (Some(pid), _) => {
-            let scope = match args.tid {
-                true => ThreadScope::Thread,
-                false => ThreadScope::Process,
-            };
-            let process = ProcessOptions { pid, scope };
-            investigate::blame_process(&options, process, session, &mut |stage| {
-                if let BlameStage::Started(cpus) = stage {
-                    note_start(session, cpus);
-                }
-            })?
-        }
+        (Some(process), _) => investigate::blame_process(&options, process, session, &mut |stage| {
+            if let BlameStage::Started(cpus) = stage {
+                note_start(session, cpus);
+            }
+        })?,
         (None, command) => {
             let command = CommandOptions {
                 command: command.to_vec(),
@@ -156,17 +162,35 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
 /// trace and the probe takes from milliseconds to seconds. On a terminal the bar shows it.
 fn note_start(session: &Session, cpus: &CpuSet) {
     if !std::io::stderr().is_terminal() {
-        session.note(&format!("CPU {cpus} is watched from now on\n"));
+        session.note(&format!("watching CPU {cpus} from now on\n"));
     }
 }
 
 impl Args {
+    /// The process or the thread to watch; `None` for a probe or a command.
+    fn process(&self) -> Result<Option<ProcessOptions>, Failure> {
+        let of = |pid, scope| Ok(Some(ProcessOptions { pid, scope }));
+        match (self.pid, self.tid) {
+            (None, None) => Ok(None),
+            (Some(pid), None) => of(pid, ThreadScope::Process),
+            (Some(tid), Some(None)) | (None, Some(Some(tid))) => of(tid, ThreadScope::Thread),
+            (pid, _) => Err(Failure::usage(
+                "the thread to watch is not clear",
+                match pid {
+                    Some(_) => "--pid names a process, and --tid a thread",
+                    None => "--tid was given without a number",
+                },
+                "use --tid TID",
+            )),
+        }
+    }
+
     fn options(&self) -> BlameOptions {
         BlameOptions {
             cpus: self.cpus.clone(),
             duration: self.duration,
             until: self.until,
-            detail: match self.gaps.is_some() || self.html.is_some() {
+            detail: match self.gaps.is_some() || self.page.is_some() {
                 true => GapDetail::All,
                 false => GapDetail::Longest,
             },

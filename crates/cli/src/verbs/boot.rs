@@ -1,7 +1,6 @@
-//! `boot`: manages the kernel's command line in the boot loader's own files. Has the shared start of all verbs that change
+//! `boot`: manages the kernel's command line in the boot loader's own files. Has the shared start of all commands that change
 //! them: the machine, dry run or not, and the lock.
 
-mod change_view;
 mod check;
 mod clear;
 mod confirm;
@@ -13,6 +12,7 @@ mod words;
 use crate::reading::ReadingArgs;
 use apply::ApplyError;
 use clap::Subcommand;
+use report::ChangeView;
 use root::{Failure, Origin, Status};
 use session::boot_files::{BootScene, lock_boot_files};
 use session::{ChangeLock, Session};
@@ -27,17 +27,19 @@ pub struct Args {
 
 #[derive(Subcommand)]
 enum BootCommand {
-    /// Show the loader, its entries, what of them is ours, and the line that is running
+    /// Show the boot loader, its entries, the parameters that quietcore added, and the running line
     Show(show::Args),
-    /// Put words on the line; shows the difference first
+    /// Add parameters to the line of every boot; prints the difference first
     Set(set::Args),
-    /// Start an entry with these words once, at the next boot; the default stays
+    /// Add an entry with these parameters for the next boot only; the default stays
     Trial(trial::Args),
-    /// After a good boot of a trial: put its words on the default line
+    /// After a good trial boot: add its parameters to the line of every boot
     Confirm(confirm::Args),
-    /// Take our words out: the former bytes where no other program changed anything, else exactly our words
+    /// Remove the parameters that quietcore added
+    ///
+    /// A file that no other program changed gets its former content; in another one, only those parameters are removed.
     Clear(clear::Args),
-    /// After the reboot: of each parameter whether it reached the kernel, was understood, and works
+    /// After a reboot: check that each parameter reached the kernel, was understood, and works
     Check(check::Args),
 }
 
@@ -47,7 +49,7 @@ pub struct BootTarget {
     /// Which machine.
     #[command(flatten)]
     pub reading: ReadingArgs,
-    /// Show what would be done, and write nothing
+    /// Print what would be done; write nothing
     #[arg(long)]
     dry_run: bool,
 }
@@ -63,9 +65,9 @@ impl BootTarget {
             (false, Origin::Live) => Some(lock_boot_files(session)?),
             (false, Origin::Captured) => {
                 return Err(Failure::usage(
-                    "a captured machine is not changed",
+                    "a captured machine cannot be changed",
                     "its files are a copy",
-                    "add --dry-run to see what would be done",
+                    "add --dry-run to see the changes",
                 ));
             }
         };
@@ -76,7 +78,7 @@ impl BootTarget {
 /// Runs the command.
 ///
 /// # Errors
-/// What the verb says.
+/// Those of the command.
 pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
     match &args.what {
         BootCommand::Show(args) => show::run(args, session, screen),
@@ -91,4 +93,11 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
 /// The error where the journal has nothing to confirm.
 fn nothing_to_confirm(why: impl Into<String>) -> Failure {
     ApplyError::NothingToConfirm { why: why.into() }.into()
+}
+
+/// Prints the last line of a change and its document. `next` says what to do after it.
+fn finish(shown: &ChangeView, next: &str, screen: &mut Screen) {
+    let (end, document) = shown.outcome(next);
+    screen.text(&end);
+    screen.json(&document);
 }

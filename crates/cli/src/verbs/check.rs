@@ -5,6 +5,7 @@ use crate::flags::value_words;
 use crate::reading::ReadingArgs;
 use check::{CheckResult, CheckVerdict, judge};
 use machine::parse_duration;
+use plan::words::did_you_mean;
 use plan::{Level, Profile};
 use report::CheckOutput;
 use root::{Failure, Origin, Status};
@@ -12,7 +13,7 @@ use session::boot_files::BootScene;
 use session::{LastCheck, Session, seconds_now};
 use std::path::PathBuf;
 use std::time::Duration;
-use terminal::{Screen, Volume};
+use terminal::{Screen, StepLine};
 use verify::examination::{Examination, examine};
 use verify::intention::{CheckScope, Declarations};
 use verify::repair::repair;
@@ -20,27 +21,27 @@ use verify::repair::repair;
 /// Arguments of `check`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The CPUs that should be left in peace, instead of those of /etc/quietcore.toml, else of what was applied, else of the
-    /// boot line, else of other tools
-    #[arg(long, value_name = "LIST")]
+    /// CPUs that should be isolated [default: those that are declared or applied]
+    ///
+    /// The default is the first of these that names CPUs: /etc/quietcore.toml, what was applied, the boot line, other tools.
+    #[arg(long, value_name = "CPUS")]
     cpus: Option<String>,
-    /// With --cpus: how far to go where nothing of ours is in force [default: minimal]
+    /// With --cpus: the profile to expect where quietcore applied nothing [default: minimal]
     #[arg(long, value_name = "PROFILE", requires = "cpus")]
     profile: Option<crate::intent::ProfileWord>,
-    /// How long ticks, interrupts and softirqs are counted; 0s counts nothing, and then nothing is known to be quiet
+    /// How long to count ticks, interrupts and softirqs; 0s checks only files
     #[arg(long = "for", value_name = "TIME", default_value = "1s", value_parser = window)]
     window: Duration,
-    /// Set again what is lost and safe to set: through the journal, as a part of the active partition, so that `undo`
-    /// restores it too
+    /// Repair what was lost and is safe to set; `undo` restores this too
     #[arg(long, conflicts_with = "root")]
     fix: bool,
-    /// Leave a finding out of verdict and status: ID, or ID:SUBJECT for one of several. May be repeated
+    /// Ignore a finding in the verdict and the status: ID, or ID:SUBJECT (repeatable)
     #[arg(long, value_name = "ID")]
     ignore: Vec<String>,
-    /// Status 1 from findings of this level on
+    /// Exit with status 1 for findings of this level or above
     #[arg(long, value_name = "LEVEL", default_value = "error")]
     level: LevelWord,
-    /// Write a JUnit report too
+    /// Also write a JUnit report to this file
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
     #[command(flatten)]
@@ -50,11 +51,11 @@ pub struct Args {
 value_words! {
     /// Levels by name.
     pub enum LevelWord for Level {
-        /// An effect that is promised is absent
+        /// A promised effect is absent
         Error,
         /// Isolation is weaker than it looks
         Warning,
-        /// Anything at all
+        /// Anything worth knowing
         Info,
     }
 }
@@ -84,6 +85,7 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
         declarations: Declarations::OfMachine,
     };
     let look = || examine(&scene, &scope, args.window);
+    let step = args.fix.then(|| StepLine::start("checking and repairing", screen));
     let mut looked = look()?;
     let mut repairs = Vec::new();
     // Where a whole controller was removed, its files must exist again before their values can be set.
@@ -97,21 +99,24 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
         repairs.extend(new);
         looked = look()?;
     }
+    drop(step);
     print_report(args, session, &looked, &repairs, screen)
 }
 
 /// Refuses unknown ids: a misspelled id would have no effect, without a message.
 fn refuse_unknown(ignore: &[String]) -> Result<(), Failure> {
-    let is_known = |pattern: &&String| {
-        let id = pattern.split_once(':').map_or(pattern.as_str(), |(id, _)| id);
-        plan::findings().any(|row| row.id.as_str() == id)
-    };
+    fn id_of(pattern: &str) -> &str {
+        pattern.split_once(':').map_or(pattern, |(id, _)| id)
+    }
+    let is_known = |pattern: &str| plan::findings().any(|row| row.id.as_str() == id_of(pattern));
     match ignore.iter().find(|pattern| !is_known(pattern)) {
         None => Ok(()),
         Some(pattern) => Err(Failure::usage(
             format!("there is no finding `{}`", report::safe(pattern)),
-            "--ignore takes the id of a finding, or ID:SUBJECT",
-            "the ids stand in brackets before each finding; `quietcore explain --list` shows all",
+            "--ignore accepts the id of a finding, or ID:SUBJECT",
+            did_you_mean(id_of(pattern), plan::findings().map(|row| row.id.as_str())).unwrap_or_else(|| {
+                "`check` prints the ids in brackets; `quietcore explain --list` shows all".to_owned()
+            }),
         )),
     }
 }
@@ -168,10 +173,8 @@ fn print_report(
         root::output::write(path, report::check_junit(&checked, threshold).as_bytes())?;
     }
     screen.json(&report::check_json(&checked));
-    match screen.volume {
-        Volume::Quiet => screen.verdict(&report::check_verdict(&checked)),
-        _ => screen.text(&report::check_text(&checked, screen.detail(), screen.style())),
-    }
+    let text = report::check_text(&checked, screen.detail(), screen.style());
+    screen.report(&report::check_verdict(&checked), &text);
     Ok(match (judged.fails, judged.verdict) {
         (true, _) => Status::Failed,
         (false, CheckVerdict::Unknown) => Status::Unable,

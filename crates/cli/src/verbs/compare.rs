@@ -14,29 +14,50 @@ use terminal::{OutputFormat, Screen};
 /// Arguments of `compare`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Results of quietcore or of any tool that `report` reads; differences are stated from the first one. A directory is a set
-    /// of repetitions: with four of each, a difference can be shown
+    /// Results of any tool that `report` reads; each is compared with the first
+    ///
+    /// A directory is a set of repetitions. To show a difference, each set needs at least four.
     #[arg(value_name = "FILE|DIR", required = true)]
     files: Vec<PathBuf>,
-    /// The files before this are one set of repetitions, those behind it are another
-    #[arg(long, value_name = "FILE", num_args = 1..)]
-    with: Vec<PathBuf>,
-    /// What every CPU of every file must show: 'p99.99 < 50us', 'max < 1ms', or with `latency` or `noise` before it of
-    /// wake-ups or gaps alone; status 1 where one does not, also where a file has too few samples to show it
+    /// Compare the files before this option, as one set of repetitions, with those after it
+    #[arg(long, alias = "with", value_name = "FILE", num_args = 1..)]
+    versus: Vec<PathBuf>,
+    /// Require this of every CPU in every file: 'p99.99 < 50us', 'latency max < 1ms' (repeatable)
+    ///
+    /// `latency` or `noise` before the rule restricts it to wake-ups or gaps. The exit status is 1 where a rule is not
+    /// shown to hold, also because a file has too few samples.
     #[arg(long, value_name = "RULE", value_parser = requirement)]
     require: Vec<Requirement>,
-    /// Where no difference of quantiles is shown, say how many repetitions would show one of this size
+    /// Report how many repetitions would show a difference of this size
     #[arg(long, value_name = "TIME", value_parser = size)]
     detect: Option<Nanos>,
-    /// Status 1 where another set is shown to be worse than the first, in any number
+    /// Exit with status 1 if a set is worse than the first one in any number
     #[arg(long)]
     fail_on_worse: bool,
-    /// Write it as html instead: one page that needs nothing else, with every set's distribution over the others
-    #[arg(long = "as", value_name = "FORM", value_parser = ["html"], conflicts_with = "json")]
+    /// Print in another format: an HTML page with the distributions of all sets
+    #[arg(long = "format", alias = "as", value_name = "FORMAT", value_parser = ["html"], conflicts_with = "json")]
     form: Option<String>,
-    /// Write that to this file instead of to standard output
-    #[arg(long, value_name = "PATH", requires = "form")]
+    /// With --format: write to this file instead of standard output
+    #[arg(long, value_name = "FILE", requires = "form")]
     out: Option<PathBuf>,
+}
+
+impl Args {
+    /// Refuses options that would have no effect without sets: a script would take their silence as a good result.
+    fn refuse_options_of_sets(&self) -> Result<(), Failure> {
+        let options = [
+            ("--detect", self.detect.is_some()),
+            ("--fail-on-worse", self.fail_on_worse),
+        ];
+        match options.into_iter().find(|(_, is_given)| *is_given) {
+            None => Ok(()),
+            Some((option, _)) => Err(Failure::usage(
+                format!("{option} needs sets of repetitions"),
+                "single files were given, and one run of each shows no lasting difference",
+                "name directories, or use --versus between the files of two sets",
+            )),
+        }
+    }
 }
 
 /// Runs the command.
@@ -44,7 +65,7 @@ pub fn run(args: &Args, _session: &Session, screen: &mut Screen) -> Result<Statu
     if let Some(path) = &args.out {
         root::output::check(path)?;
     }
-    let groups = groups::groups(&args.files, &args.with)?;
+    let groups = groups::groups(&args.files, &args.versus)?;
     let mut files = Vec::new();
     let mut sizes = Vec::new();
     for group in &groups {
@@ -61,16 +82,22 @@ pub fn run(args: &Args, _session: &Session, screen: &mut Screen) -> Result<Statu
     let names = groups.into_iter().map(|group| group.name);
     let sets: Vec<(String, usize)> = names.zip(sizes).collect();
     let verdicts = verdicts(&sets, &files);
+    if verdicts.is_empty() {
+        args.refuse_options_of_sets()?;
+    }
     match screen.form {
         _ if args.form.is_some() => {
             let page = html(args, &files, &sets, &judged, &verdicts);
             crate::deliver(&page, args.out.as_deref(), screen)?;
         }
         OutputFormat::Json => screen.json(&report::comparison_json(&files, &judged, &verdicts)),
-        OutputFormat::Text if verdicts.is_empty() => {
-            screen.text(&report::comparison_text(&files, &judged, screen.style()))
+        OutputFormat::Text => {
+            let text = match verdicts.is_empty() {
+                true => report::comparison_text(&files, &judged, screen.style()),
+                false => report::sets_text(&verdicts, args.detect, &judged, screen.style()),
+            };
+            screen.report(&report::comparison_verdict(&files, &verdicts, &judged), &text);
         }
-        OutputFormat::Text => screen.text(&report::sets_text(&verdicts, args.detect, &judged, screen.style())),
     }
     let held = judged
         .iter()
@@ -135,7 +162,7 @@ fn size(text: &str) -> Result<Nanos, String> {
 fn requirement(text: &str) -> Result<Requirement, String> {
     let (which, limit) = text
         .split_once('<')
-        .ok_or_else(|| format!("`{text}` is no rule: write it as 'p99.99 < 50us' or 'max < 1ms'"))?;
+        .ok_or_else(|| format!("`{text}` is not a rule: write it as 'p99.99 < 50us' or 'max < 1ms'"))?;
     let (limit, more_ns) = match limit.strip_prefix('=') {
         Some(limit) => (limit, 1),
         None => (limit, 0),
@@ -164,18 +191,18 @@ mod tests {
             Some(formats::SeriesKind::Noise)
         );
         for (wrong, why) in [
-            ("", "is no rule"),
-            ("p99", "is no rule"),
-            ("p99 > 5us", "is no rule"),
+            ("", "is not a rule"),
+            ("p99", "is not a rule"),
+            ("p99 > 5us", "is not a rule"),
             ("p99 < 50", "has no unit"),
             ("p99 < ", "has no unit"),
             ("p99 < -5us", "-5us"),
-            ("p99 < 5 parsec", "`parsec` is no unit"),
+            ("p99 < 5 parsec", "`parsec` is not a unit"),
             ("p99 << 5us", "< 5us"),
             ("p99 < 5us < 6us", "us < 6us"),
             ("mean < 5us", "neither `max` nor"),
             (" < 5us", "neither `max` nor"),
-            ("sleep max < 5us", "no kind of measurement"),
+            ("sleep max < 5us", "not a kind of measurement"),
         ] {
             let error = requirement(wrong).unwrap_err();
             assert!(error.contains(why), "{wrong}: {error}");

@@ -1,6 +1,8 @@
-//! `completions`: prints a script that completes commands, options and their words in a shell.
+//! `completions`: prints a script that completes commands, options and their values in a shell.
+//!
+//! The scripts ask `quietcore complete` for each word, so they do not change with the commands.
 
-use clap_complete::Shell;
+use clap::ValueEnum;
 use root::{Failure, Status};
 use session::Session;
 use terminal::Screen;
@@ -13,10 +15,21 @@ pub struct Args {
     shell: Shell,
 }
 
+/// A shell that can complete.
+#[derive(Clone, Copy, ValueEnum)]
+enum Shell {
+    Bash,
+    Zsh,
+    Fish,
+}
+
 /// Runs the command.
 pub fn run(args: &Args, _: &Session, screen: &mut Screen) -> Result<Status, Failure> {
-    let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut crate::command(), "quietcore", &mut script);
-    screen.stream(|out| out.write_all(&script));
+    let script = match args.shell {
+        Shell::Bash => include_str!("completions/quietcore.bash"),
+        Shell::Zsh => include_str!("completions/quietcore.zsh"),
+        Shell::Fish => include_str!("completions/quietcore.fish"),
+    };
+    screen.stream(|out| out.write_all(script.as_bytes()));
     Ok(Status::Done)
 }

@@ -2,13 +2,24 @@
 
 use apply::{ApplyError, DurableStorage, boot_attempt};
 use root::{Failure, Status};
-use serde_json::json;
+use serde::Serialize;
 use session::Session;
 use terminal::Screen;
 
 /// Arguments of `confirm`.
 #[derive(clap::Args)]
 pub struct Args {}
+
+/// JSON of `confirm`.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(crate) struct ConfirmJson {
+    /// Whether this boot was marked as good.
+    boot: bool,
+    /// Always `true`: what cannot be confirmed is an error.
+    confirmed: bool,
+    schema: &'static str,
+}
 
 /// Runs the command.
 ///
@@ -28,7 +39,7 @@ pub fn run(_args: &Args, session: &Session, screen: &mut Screen) -> Result<Statu
     let confirmed = match &changing {
         Some(changing) => apply::guard::confirm(changing.state()),
         None => Err(ApplyError::NothingToConfirm {
-            why: "nothing is in force".to_owned(),
+            why: "no partition is active".to_owned(),
         }),
     };
     match confirmed {
@@ -39,8 +50,12 @@ pub fn run(_args: &Args, session: &Session, screen: &mut Screen) -> Result<Statu
         }
     }
     if boot {
-        screen.text("The next boot brings the declared partitions back.\n");
+        screen.text("The declared partitions are applied again at the next boot.\n");
     }
-    screen.json(&json!({ "schema": "quietcore.confirm/1", "confirmed": true, "boot": boot }));
+    screen.json(&ConfirmJson {
+        boot,
+        confirmed: true,
+        schema: "quietcore.confirm/1",
+    });
     Ok(Status::Done)
 }

@@ -11,10 +11,12 @@ use terminal::Screen;
 /// Arguments of `cpus`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// A list (2-3,8), a mask (0xc, ff,ffffffff), `N`, `all`, or topology words (package:1, node:0, llc-of:7,
-    /// core-of:3, online, performance), joined by commas; or a script of bitcalc ('#0-3 #2 xor'), where bare words
-    /// are masks
-    #[arg(value_name = "EXPR", allow_hyphen_values = true)]
+    /// A CPU expression, as every command takes it for CPUS: 2-3,8, 0xc, core-of:3
+    ///
+    /// A list (2-3,8), a mask (0xc, ff,ffffffff), N (the last CPU), `all`, or topology words (package:1, node:0, llc-of:7,
+    /// core-of:3, online, performance), joined by commas. This command also takes a script of bitcalc ('#0-3 #2 xor'),
+    /// where bare words are masks.
+    #[arg(value_name = "CPUS", allow_hyphen_values = true)]
     expression: String,
     #[command(flatten)]
     reading: ReadingArgs,
@@ -42,8 +44,8 @@ fn is_script(expression: &str) -> bool {
 #[cfg(not(feature = "compat"))]
 fn of_script(_script: &str) -> Result<CpuSet, Failure> {
     Err(Failure::usage(
-        "scripts of bitcalc are not understood",
-        "this quietcore was built without the feature `compat`",
+        "this quietcore cannot read scripts of bitcalc",
+        "it was built without the feature `compat`",
         "write a list such as 2-3,7, or a mask",
     ))
 }
@@ -55,7 +57,7 @@ fn of_script(script: &str) -> Result<CpuSet, Failure> {
         .and_then(|bits| bitcalc::cpus(&bits))
         .map_err(|why| {
             Failure::usage(
-                "the script cannot be used",
+                "the script is not valid",
                 report::safe(&why.to_string()),
                 "write values and operators in postfix notation: '#0-3 #2 xor'; `quietcore bitcalc -h` lists them",
             )

@@ -14,11 +14,11 @@ pub struct Args {
     /// The earlier snapshot: an archive, or a directory
     #[arg(value_name = "BEFORE")]
     before: PathBuf,
-    /// The later one; without it, this machine as it is now
+    /// The later snapshot [default: this machine as it is now]
     #[arg(value_name = "AFTER")]
     after: Option<PathBuf>,
-    /// The CPUs that matter, instead of those that are isolated in either
-    #[arg(long, value_name = "EXPR")]
+    /// CPUs that matter [default: those that are isolated in one of the two]
+    #[arg(long, value_name = "CPUS")]
     cpus: Option<String>,
 }
 
@@ -36,7 +36,8 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
         .transpose()?;
     let diff = plan::diff::diff(&before, &after, matter.as_ref());
     screen.json(&report::diff_json(&diff));
-    screen.text(&report::diff_text(&diff, screen.detail(), screen.style()));
+    let text = report::diff_text(&diff, screen.detail(), screen.style());
+    screen.report(&report::diff_verdict(&diff), &text);
     Ok(Status::Done)
 }
 

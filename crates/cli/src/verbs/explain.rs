@@ -17,26 +17,30 @@ use terminal::Screen;
 /// Arguments of `explain`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// A knob (irq_affinity), file (rq_affinity), kernel thread (rcuc/2), counter (LOC, NET_RX), interrupt
-    /// (irq/47), boot parameter (nohz_full), error (EINVAL), call (taskset) or finding (mce-off)
+    /// The word to explain, such as irq_affinity, rcuc/2, LOC, irq/47, nohz_full or mce-off
+    ///
+    /// A knob (irq_affinity), file (rq_affinity), kernel thread (rcuc/2), counter (LOC, NET_RX), interrupt (irq/47), boot
+    /// parameter (nohz_full), error (EINVAL), call (taskset), finding (mce-off) or term of quietcore (housekeeping).
     #[arg(value_name = "WORD", required_unless_present_any = ["list", "cmdline"])]
-    word: Option<String>,
+    word: Vec<String>,
     /// List every word that can be explained
     #[arg(long, conflicts_with = "word")]
     list: bool,
-    /// Judge a boot line; without LINE, the one that this machine was booted with. Without --kernel, this machine's kernel
-    /// is assumed for LINE, and every kernel with --cpus or --config
+    /// Check a boot line [LINE: that of this machine]
+    ///
+    /// LINE is checked for the kernel of this machine. --kernel names another one; with only --cpus or --kernel-config, it is
+    /// checked for every kernel.
     #[arg(long, value_name = "LINE", num_args = 0..=1, conflicts_with_all = ["word", "list"])]
     cmdline: Option<Option<String>>,
-    /// Judge it for this kernel (6.12, 5.10.0-35-rt-amd64) and take nothing from this machine
+    /// With --cmdline: check for this kernel (6.12, 5.10.0-35-rt-amd64), not for this machine
     #[arg(long, value_name = "RELEASE", requires = "cmdline")]
     kernel: Option<String>,
-    /// The CPUs that the machine can have, as a list (0-63)
-    #[arg(long, value_name = "POSSIBLE", requires = "cmdline")]
+    /// With --cmdline: the possible CPUs of the machine, as a list (0-63)
+    #[arg(long, value_name = "CPUS", requires = "cmdline")]
     cpus: Option<String>,
-    /// The kernel's configuration (/boot/config-RELEASE)
-    #[arg(long, value_name = "FILE", requires = "cmdline")]
-    config: Option<PathBuf>,
+    /// With --cmdline: the configuration of the kernel (/boot/config-RELEASE)
+    #[arg(long, alias = "config", value_name = "FILE", requires = "cmdline")]
+    kernel_config: Option<PathBuf>,
     #[command(flatten)]
     reading: ReadingArgs,
 }
@@ -46,30 +50,36 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
     if let Some(line) = &args.cmdline {
         return judge(args, session, line.as_deref(), screen);
     }
-    match &args.word {
-        Some(word) => meaning(word, &*args.reading.open(session)?, screen),
-        None => contents(screen),
+    match args.word.as_slice() {
+        [] => contents(screen),
+        words => meaning(&words.join(" "), &*args.reading.open(session)?, screen),
     }
 }
 
 #[derive(Serialize)]
-struct ExplainJson<'a> {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(crate) struct ExplainJson<'a> {
     schema: &'static str,
+    /// The word that was looked up.
     word: &'a str,
+    /// Its meanings.
     entries: &'a [Explanation],
 }
 
 fn meaning(word: &str, session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
-    let entries = explain(word, &RunningMachine::new(session)).map_err(|near| {
-        let next = if near.0.is_empty() {
-            "`quietcore explain --list` shows every word".to_owned()
-        } else {
-            format!("did you mean {}? `quietcore explain --list` shows every word", near.0.join(", "))
+    let entries = explain(word, &RunningMachine::new(session)).map_err(|unknown| {
+        let first = word.split(' ').next().unwrap_or_default();
+        let command = super::GROUPS.iter().flat_map(|(_, names)| *names).find(|name| **name == first);
+        let meant = match (command, unknown.0) {
+            (Some(name), _) => format!("`quietcore {name} --help` describes the command; "),
+            (None, Some(meant)) => format!("{meant} "),
+            (None, None) => String::new(),
         };
         Failure::usage(
             format!("`{}` cannot be explained", report::safe(word)),
-            "it is no knob, file, kernel thread, counter, interrupt, boot parameter, error, call or finding that quietcore knows",
-            next,
+            "quietcore knows no term, knob, file, kernel thread, counter, interrupt, boot parameter, error, call or finding \
+             with this name",
+            format!("{meant}`quietcore explain --list` shows every word"),
         )
     })?;
     screen.text(&explain_text(&entries, screen.style()));
@@ -123,8 +133,10 @@ impl Surroundings for RunningMachine<'_> {
 }
 
 #[derive(Serialize)]
-struct Contents {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(crate) struct Contents {
     schema: &'static str,
+    /// Every word that can be explained.
     words: Vec<String>,
 }
 
@@ -150,9 +162,9 @@ fn judge(args: &Args, session: &Session, line: Option<&str>, screen: &mut Screen
         (None, Some(own)) => own.text.clone(),
         (None, None) => {
             return Err(Failure::usage(
-                "there is no boot line to judge",
-                "with --kernel nothing is taken from this machine, and a captured machine may lack /proc/cmdline",
-                "write it out: --cmdline 'isolcpus=2-3 nohz_full=2-3'",
+                "there is no boot line to check",
+                "with --kernel nothing is read from this machine, and a captured machine may lack /proc/cmdline",
+                "specify it: --cmdline 'isolcpus=2-3 nohz_full=2-3'",
             ));
         }
     };
@@ -203,7 +215,7 @@ impl KernelSource {
         let is_given = matches!(args.cmdline, Some(Some(_)));
         if !is_given || args.kernel.is_some() || args.reading.root.is_some() {
             KernelSource::Known
-        } else if args.cpus.is_some() || args.config.is_some() {
+        } else if args.cpus.is_some() || args.kernel_config.is_some() {
             KernelSource::Any
         } else if is_own_line {
             KernelSource::Known
@@ -227,8 +239,8 @@ fn refuse_long(line: &str) -> Result<(), Failure> {
     }
     Err(Failure::usage(
         format!("this boot line has {} bytes", line.len()),
-        format!("no kernel takes more than {MOST_LINE}"),
-        "give it as it is in /proc/cmdline",
+        format!("no kernel accepts more than {MOST_LINE}"),
+        "pass it as it is in /proc/cmdline",
     ))
 }
 
@@ -237,8 +249,8 @@ fn facts(args: &Args, machine: Option<&Machine>) -> Result<KernelFacts, Failure>
     if let Some(release) = &args.kernel {
         let named = KernelFacts::of_release(release).ok_or_else(|| {
             Failure::usage(
-                format!("`{}` is no kernel release", report::safe(release)),
-                "it does not begin with two numbers",
+                format!("`{}` is not a kernel release", report::safe(release)),
+                "it does not start with two numbers",
                 "write it as uname -r does: 6.12, or 5.10.0-35-rt-amd64",
             )
         })?;
@@ -255,15 +267,11 @@ fn facts(args: &Args, machine: Option<&Machine>) -> Result<KernelFacts, Failure>
     }
     if let Some(list) = &args.cpus {
         let possible = CpuSet::parse_list(list).map_err(|error| {
-            Failure::usage(
-                "the CPUs cannot be used",
-                error.to_string(),
-                "write a list such as 0-63",
-            )
+            Failure::usage("the CPUs are not valid", error.to_string(), "write a list such as 0-63")
         })?;
         if possible.is_empty() {
             return Err(Failure::usage(
-                "the CPUs cannot be used",
+                "the CPUs are not valid",
                 "the list is empty",
                 "write a list such as 0-63",
             ));
@@ -275,7 +283,7 @@ fn facts(args: &Args, machine: Option<&Machine>) -> Result<KernelFacts, Failure>
         facts.cores.retain(|core| core.is_subset(&possible));
         facts.possible = Some(possible);
     }
-    if let Some(path) = &args.config {
+    if let Some(path) = &args.kernel_config {
         facts = facts.with_config(configuration(path)?);
     }
     Ok(facts)
@@ -286,15 +294,15 @@ fn configuration(path: &Path) -> Result<std::collections::BTreeMap<String, Strin
         Failure::usage(
             "the configuration cannot be read",
             error.to_string(),
-            "name a file such as /boot/config-RELEASE, or a copy of /proc/config.gz",
+            "specify a file such as /boot/config-RELEASE, or a copy of /proc/config.gz",
         )
     })?;
     let options = machine::kernel::parse_config(&text);
     if options.is_empty() {
         return Err(Failure::usage(
-            format!("`{}` is no kernel configuration", path.display()),
+            format!("`{}` is not a kernel configuration", path.display()),
             "it has no line such as CONFIG_SMP=y",
-            "name a file such as /boot/config-RELEASE, or a copy of /proc/config.gz",
+            "specify a file such as /boot/config-RELEASE, or a copy of /proc/config.gz",
         ));
     }
     Ok(options)

@@ -28,7 +28,7 @@ pub struct Args {
 /// Errors of the undo.
 pub fn run(args: &Args, session: &Session, _screen: &mut Screen) -> Result<Status, Failure> {
     let housekeeping = CpuSet::parse_list(&args.cpus)
-        .map_err(|error| Failure::usage("guard", error.to_string(), "it is started by quietcore itself"))?;
+        .map_err(|error| Failure::usage("guard", error.to_string(), "only quietcore itself starts it"))?;
     let watch = args.seconds.map_or(GuardTrigger::Parent, |seconds| {
         GuardTrigger::Deadline(Duration::from_secs(seconds))
     });

@@ -12,14 +12,14 @@ use terminal::{OutputFormat, Screen, Volume};
 pub struct Args {
     #[command(flatten)]
     reading: ReadingArgs,
-    /// Show who may run, and who is, on the isolated CPUs (or those of --cpus)
+    /// Show the tasks that may run, and do run, on the isolated CPUs or --cpus
     #[arg(long)]
     tasks: bool,
-    /// Show which interrupts may fire, and have fired, on the isolated CPUs (or those of --cpus)
+    /// Show the interrupts that may fire, and did fire, on the isolated CPUs or --cpus
     #[arg(long)]
     irqs: bool,
-    /// Only these CPUs: a list (2-3), a mask (0xc), or topology words (package:1, core-of:3, llc-of:7)
-    #[arg(long, value_name = "EXPR")]
+    /// Show only these CPUs
+    #[arg(long, value_name = "CPUS")]
     cpus: Option<String>,
 }
 

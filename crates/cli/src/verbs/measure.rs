@@ -7,11 +7,10 @@ mod run_file;
 mod waking;
 
 use crate::foreign::{ForeignFormatArg, written_as};
-use crate::progress_bar::with_progress;
+use crate::page_args::PageArgs;
 use break_args::BreakArgs;
 use claim::parse_claim;
 use clap::{Subcommand, ValueEnum};
-use experiment::ResultFile;
 use machine::nanoseconds;
 use machine::parse_duration;
 use machine::{CpuSet, Machine};
@@ -26,7 +25,7 @@ use session::{Session, cpuset_entry};
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
-use terminal::{OutputFormat, Screen, Volume};
+use terminal::{OutputFormat, Screen, Volume, with_progress};
 use waking::WakeUpArgs;
 
 /// Arguments of `measure`.
@@ -38,34 +37,36 @@ pub struct Args {
 
 #[derive(Subcommand)]
 enum MeasureCommand {
-    /// How late does a thread wake up that asks to be woken periodically? (cyclictest's question)
+    /// Measure how late a periodic thread wakes up (as cyclictest does)
     Latency {
         #[command(flatten)]
         shared: SharedMeasureArgs,
         #[command(flatten)]
         waking: WakeUpArgs,
-        /// Have a tracer of the kernel measure, where it has one
-        #[arg(long, value_name = "TRACER", conflicts_with_all = [
+        /// Measure with a tracer of the kernel instead of our own threads
+        #[arg(long = "tracer", alias = "method", value_name = "TRACER", conflicts_with_all = [
             "loops", "distance", "clock", "policy", "aligned", "secaligned", "relative", "break_trace", "trace_out",
         ])]
         method: Option<kernel_tracer::LatencyTracer>,
     },
-    /// How often, and for how long, is a thread stopped that never sleeps? (oslat's and sysjitter's question)
+    /// Measure how often and how long a thread that never sleeps is interrupted (as oslat does)
     Noise {
         #[command(flatten)]
         shared: SharedMeasureArgs,
         #[command(flatten)]
         spinning: NoiseArgs,
-        /// other, or fifo:1 to fifo:99, rr:1 to rr:99, which measure how the kernel throttles the thread itself
+        /// Scheduling policy: other, fifo:1 to fifo:99, or rr:1 to rr:99
+        ///
+        /// fifo and rr show how the kernel throttles real-time threads.
         #[arg(long, value_name = "POLICY", default_value = "other", value_parser = parse_policy)]
         policy: SamplerPolicy,
-        /// Have a tracer of the kernel measure, where it has one
-        #[arg(long, value_name = "TRACER", conflicts_with_all = ["policy", "break_trace", "trace_out", "gaps"])]
+        /// Measure with a tracer of the kernel instead of our own threads
+        #[arg(long = "tracer", alias = "method", value_name = "TRACER", conflicts_with_all = ["policy", "break_trace", "trace_out", "gaps"])]
         method: Option<kernel_tracer::NoiseTracer>,
     },
-    /// Both at the same time: a thread that wakes up above one that never sleeps, on each CPU, with one clock
+    /// Measure latency and noise at the same time, with one clock
     ///
-    /// The gaps that our own wake-ups make are known and counted apart.
+    /// On each CPU, a periodic thread runs above one that never sleeps. Gaps that our own wake-ups cause are counted separately.
     All {
         #[command(flatten)]
         shared: SharedMeasureArgs,
@@ -74,7 +75,7 @@ enum MeasureCommand {
         #[command(flatten)]
         spinning: NoiseArgs,
     },
-    /// A whole run described in a file: samplers, loads, programs (also a configuration file of systress)
+    /// Run what a file describes: samplers, loads and programs (also a file of systress)
     Run(run_file::Args),
 }
 
@@ -105,13 +106,13 @@ impl MeasureCommand {
 
 #[derive(clap::Args)]
 struct NoiseArgs {
-    /// The shortest gap that counts: 100ns or more
+    /// Shortest gap that counts, from 100ns
     #[arg(long, value_name = "TIME", default_value = "1us", value_parser = parse_duration)]
     threshold: Duration,
-    /// Write every gap with its time to this file while it runs, so that no run is too long for the memory
+    /// Write every gap to this file; `report` reads it
     ///
-    /// One line per gap: its beginning on CLOCK_MONOTONIC, CPU, length, and whose doing it is where it is ours. What finds
-    /// no room on its way to the disk is counted, and reported at the end of the file. `report` reads it back.
+    /// One line per gap: start on CLOCK_MONOTONIC, CPU, length, and whether quietcore caused it. Gaps that the disk is too
+    /// slow for are counted in the last line.
     #[arg(long, value_name = "FILE")]
     gaps: Option<PathBuf>,
 }
@@ -130,43 +131,47 @@ impl NoiseArgs {
 
 #[derive(clap::Args)]
 struct SharedMeasureArgs {
-    /// CPUs to measure; without it the isolated ones, or one core where none is isolated
-    #[arg(long, value_name = "EXPR")]
+    /// CPUs to measure [default: isolated, else one core]
+    #[arg(long, value_name = "CPUS")]
     cpus: Option<String>,
-    /// How long
+    /// How long to measure
     #[arg(long = "for", value_name = "TIME", default_value = "10s", value_parser = parse_duration)]
     duration: Duration,
-    /// Write the result to this file as JSON, and its page beside it (FILE with the ending .html)
+    /// Write the result to this file as JSON
     ///
-    /// Both are replaced every second while it runs, so that a run that dies keeps what it had ("complete" is then
-    /// false). Where the disk's interrupt can only go to a measured CPU, name a file in memory (/dev/shm, /run).
+    /// The file is replaced every second during the run, so an aborted run keeps its results ("complete" is then false).
+    /// Where the disk can only interrupt a measured CPU, name a file in memory (/dev/shm, /run).
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Print the result in a foreign format (another word lists them)
+    #[command(flatten)]
+    page: PageArgs,
+    /// Print the result in the format of another tool; an unknown word lists the formats
     #[arg(long, value_name = "FORMAT", value_parser = written_as, conflicts_with = "json")]
     format: Option<ForeignFormatArg>,
-    /// Stop at the first wake-up that comes so late, or gap that takes so long; the exit status is then 1
+    /// Stop at a latency or gap this long, with status 1
     #[arg(long = "break", value_name = "TIME", value_parser = parse_duration)]
     limit: Option<Duration>,
     #[command(flatten)]
     trace: BreakArgs,
-    /// Say whether the run proves that wake-ups later than LIMIT have a probability of at most SHARE, or longer gaps a
-    /// rate of at most SHARE per second, and how long it would have to run (50us:1e-6)
+    /// Report whether the run proves a limit: 50us:1e-6
+    ///
+    /// The limit holds if wake-ups later than LIMIT have a probability of at most SHARE, or if longer gaps have a rate of
+    /// at most SHARE per second. The result also says how long a run would have to be.
     #[arg(long, value_name = "LIMIT:SHARE", value_parser = parse_claim)]
     claim: Option<Claim>,
-    /// Whether the CPUs are kept out of deep idle states during the measurement [default: hold]
+    /// Whether to keep the CPUs out of deep idle states [default: hold]
     ///
-    /// `hold` that is requested and refused ends the measurement (status 3). The default that is refused is an information in
-    /// the result.
+    /// If `hold` is requested and not permitted, the measurement ends (status 3). The default continues and the result
+    /// says so.
     #[arg(long, value_name = "WHAT")]
     idle: Option<IdleArg>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum IdleArg {
-    /// Keep them out: latency of the kernel, not of waking hardware
+    /// Prevent them: measures the kernel, not the wake-up of the hardware
     Hold,
-    /// Leave them as the machine has them
+    /// Do not change them
     Leave,
 }
 
@@ -188,7 +193,7 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
         MeasureCommand::All { shared, .. } => (MeasureRequest::all, shared),
     };
     // First, so that a path that cannot be written costs no time.
-    let result_file = shared.out.as_deref().map(ResultFile::at).transpose()?;
+    let result_file = shared.page.result_file(shared.out.as_deref())?;
     let machine = session.machine();
     let cpus = chosen_cpus(shared, &machine, screen)?;
     let environment = Environment::of(&machine, session.root(), env!("CARGO_PKG_VERSION"));

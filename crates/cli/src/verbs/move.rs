@@ -16,27 +16,33 @@ use terminal::Screen;
 pub struct Args {
     #[command(flatten)]
     selection: SelectionArgs,
-    /// Only processes of this user, by name or number (any user may give a process any name)
+    /// Move only processes of this user, by name or number
+    ///
+    /// Any user may give a process any name: without --user, --name also moves processes of other users.
     #[arg(long, value_name = "USER")]
     user: Option<String>,
-    /// Children of the processes too, and theirs. Those that they make during the move are taken anyway
+    /// Also move all descendants of the processes
+    ///
+    /// Processes that they start during the move are moved in any case.
     #[arg(long)]
     children: bool,
-    /// Name of the partition that takes them
+    /// Name of the partition to move them into
     #[arg(long, value_name = "NAME", default_value = "rt", conflicts_with = "out")]
     into: String,
-    /// Send them back to where they came from
-    #[arg(long, conflicts_with_all = ["cpus", "pin"])]
+    /// Move them back to their original cgroups
+    #[arg(long = "back", alias = "out", conflicts_with_all = ["cpus", "pin"])]
     out: bool,
-    /// Name of the partition that they leave
+    /// With --back: name of the partition that they leave
     #[arg(long, value_name = "NAME", default_value = "rt", requires = "out")]
     from: String,
     #[command(flatten)]
     placement: PlacementArgs,
-    /// On cgroup v2: a single thread may take its process out of the memory and CPU limits of its slice
+    /// cgroup v2: let a single thread take its process out of the limits of its slice
+    ///
+    /// These are the memory and CPU limits of the cgroup that the process leaves.
     #[arg(long)]
     out_of_limits: bool,
-    /// Only say what would be moved
+    /// Print what would be moved; move nothing
     #[arg(long)]
     dry_run: bool,
 }
@@ -45,16 +51,16 @@ pub struct Args {
 #[derive(clap::Args, Clone, Debug)]
 #[group(required = true, multiple = true)]
 struct SelectionArgs {
-    /// Whole processes by number
+    /// Move whole processes by number
     #[arg(long, value_name = "PID", num_args = 1.., value_delimiter = ',')]
     pid: Vec<u32>,
-    /// Single threads by number
+    /// Move single threads by number
     #[arg(long, value_name = "TID", num_args = 1.., value_delimiter = ',')]
     tid: Vec<u32>,
-    /// Whole processes by name, also with * ? [a-z]
+    /// Move whole processes by name, also with * ? [a-z]
     #[arg(long, value_name = "GLOB", value_parser = Glob::parse)]
     name: Vec<Glob>,
-    /// Single threads by name: 'fio/*'
+    /// Move single threads by name: 'fio/*'
     #[arg(long, value_name = "GLOB", value_parser = Glob::parse)]
     thread: Vec<Glob>,
 }
@@ -91,18 +97,31 @@ impl Args {
 }
 
 #[derive(Serialize)]
-struct MoveJson<'a> {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(crate) struct MoveJson<'a> {
     schema: &'static str,
+    /// Name of the partition.
     partition: &'a str,
+    /// CPUs of the partition.
     cpus: &'a CpuSet,
+    /// Whether tasks move into the partition or out of it.
+    #[cfg_attr(feature = "schema", schemars(extend("enum" = ["into", "out"])))]
     direction: &'static str,
+    /// Whether it is only a preview.
     dry_run: bool,
+    /// Number of threads that were moved.
     moved: usize,
+    /// Number of threads that were there already.
     already: usize,
+    /// Number of threads that were not moved, or not as requested.
     left: usize,
+    /// Number of threads that ended.
     gone: usize,
+    /// `false` if tasks kept appearing until the last pass.
     complete: bool,
+    /// The threads.
     tasks: &'a [MovedTask],
+    /// What the user should know.
     findings: &'a [Finding],
 }
 
@@ -144,12 +163,12 @@ fn text(summary: &MoveSummary) -> String {
     if summary.is_by_name && users.len() > 1 {
         let users: Vec<&str> = users.into_iter().collect();
         text.push_str(&format!(
-            "they belong to several users ({}); --user takes those of one\n",
+            "they belong to several users ({}); --user selects those of one\n",
             report::safe(&users.join(", "))
         ));
     }
     if summary.storm {
-        text.push_str("tasks kept appearing until the last pass; run it again\n");
+        text.push_str("new tasks appeared until the last pass; run it again\n");
     }
     text
 }
@@ -206,8 +225,8 @@ fn total_text(summary: &MoveSummary) -> String {
         false => format!("into {} (CPU {})", summary.partition, summary.cpus),
         true => format!("out of {}", summary.partition),
     };
-    let (threads, processes) = (moved().count(), processes.len());
-    let mut text = format!("{verb} {threads} threads of {processes} processes {place}");
+    let (threads, processes) = (counted(moved().count(), "thread"), counted(processes.len(), "process"));
+    let mut text = format!("{verb} {threads} of {processes} {place}");
     for (fate, word) in [
         (ThreadOutcome::Already, "already there"),
         (ThreadOutcome::Left, "left"),
@@ -220,6 +239,16 @@ fn total_text(summary: &MoveSummary) -> String {
     }
     text.push('\n');
     text
+}
+
+/// A number with its noun: `1 thread`, `2 processes`.
+fn counted(number: usize, noun: &str) -> String {
+    let ending = match (number, noun.ends_with('s')) {
+        (1, _) => "",
+        (_, true) => "es",
+        (_, false) => "s",
+    };
+    format!("{number} {noun}{ending}")
 }
 
 /// An empty mask carries no information.
@@ -281,7 +310,7 @@ mod tests {
              20 app              ana      / -> /rt  CPU 0-3 -> 3\n     \
              30 app              ?        / -> /rt  CPU 0-3 -> 3\n\
              would move 3 threads of 3 processes into rt (CPU 3)\n\
-             they belong to several users (ana, root); --user takes those of one\n";
+             they belong to several users (ana, root); --user selects those of one\n";
         assert_eq!(text(&summary), expected);
         summary.is_by_name = false;
         assert!(
@@ -290,5 +319,11 @@ mod tests {
         );
         let of_one = dry_run(lines().into_iter().skip(1).collect());
         assert!(!text(&of_one).contains("several users"), "{}", text(&of_one));
+        let single = dry_run(lines().into_iter().skip(2).collect());
+        assert!(
+            text(&single).ends_with("would move 1 thread of 1 process into rt (CPU 3)\n"),
+            "{}",
+            text(&single)
+        );
     }
 }

@@ -18,15 +18,15 @@ pub struct Args {
     wanted: IntentArgs,
     #[command(flatten)]
     reading: ReadingArgs,
-    /// Plan what this file declares; without it and without CPUs, what /etc/quietcore.toml declares
+    /// Plan the partitions that this file declares [default without CPUs: /etc/quietcore.toml]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Print the plan as files that do the same: a shell script, systemd units, cgconfig.conf, a TuneD profile
-    #[arg(long, value_name = "FORM", value_parser = forms())]
-    export: Option<String>,
-    /// Write these files below a directory instead; what is there is never overwritten
-    #[arg(long, value_name = "DIR", requires = "export")]
-    export_to: Option<PathBuf>,
+    /// Print the plan as files of another tool that do the same
+    #[arg(long, alias = "export", value_name = "FORMAT", value_parser = forms())]
+    format: Option<String>,
+    /// With --format: write the files below this directory; existing files are never overwritten
+    #[arg(long, alias = "export-to", value_name = "DIR", requires = "format")]
+    out: Option<PathBuf>,
 }
 
 fn forms() -> PossibleValuesParser {
@@ -47,8 +47,8 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
         Some(file) => file.plan_all(session, &machine)?,
         None => vec![args.wanted.plan(session, &machine)?],
     };
-    if plans.len() != 1 && args.export.is_none() {
-        plans::show(&plans, screen)?;
+    if plans.len() != 1 && args.format.is_none() {
+        plans::show(&plans, &[], screen)?;
         return Ok(Status::Done);
     }
     let one = plans.pop().filter(|_| plans.is_empty());
@@ -56,17 +56,17 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
         Failure::usage(
             "one plan can be exported at a time",
             "the file does not declare exactly one partition",
-            "name one with --partition NAME",
+            "choose one with --partition NAME",
         )
     })?;
-    let form = EXPORTS.iter().find(|form| args.export.as_deref() == Some(form.name));
+    let form = EXPORTS.iter().find(|form| args.format.as_deref() == Some(form.name));
     if let Some(form) = form {
         let subject = ExportSubject {
             plan: &plan,
             intent: &intent,
             machine: &machine,
         };
-        return export(form, &subject, args.export_to.as_deref(), screen);
+        return export(form, &subject, args.out.as_deref(), screen);
     }
     plans::show_one(&plan, screen);
     Ok(Status::Done)
@@ -111,7 +111,7 @@ fn write(paths: &[PathBuf], files: &[ExportedFile]) -> Result<(), Failure> {
             Status::Conflict,
             "nothing was written",
             error.to_string(),
-            "name another directory, or move the file away",
+            "choose another directory, or move the file away",
         ),
         _ => error.into(),
     })

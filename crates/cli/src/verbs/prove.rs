@@ -1,7 +1,7 @@
 //! `prove`: measures, isolates, measures again under load, shows what still arrived, undoes, verifies and reports.
 
 use crate::intent::IntentArgs;
-use crate::progress_bar::ProgressBar;
+use crate::page_args::PageArgs;
 use experiment::ResultFile;
 use experiment::prove::{MeasurementProgress, ProveOptions, prove};
 use measure::Progress;
@@ -9,19 +9,21 @@ use root::{Failure, Status};
 use session::Session;
 use std::path::PathBuf;
 use std::time::Duration;
-use terminal::Screen;
+use terminal::{ProgressBar, Screen};
 
 /// Arguments of `prove`.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
     wanted: IntentArgs,
-    /// How long each of the four measurements takes
+    /// How long to measure, each of the four times
     #[arg(long = "for", value_name = "TIME", default_value = "5s", value_parser = machine::parse_duration)]
     duration: Duration,
-    /// Where the result goes; the page goes beside it as .html
+    /// Write the result to this file as JSON
     #[arg(long, value_name = "FILE", default_value = "prove.json")]
     out: PathBuf,
+    #[command(flatten)]
+    page: PageArgs,
 }
 
 /// Runs the command.
@@ -33,12 +35,12 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
     if args.duration < Duration::from_millis(100) {
         return Err(Failure::usage(
             "--for is too short",
-            "nothing can be seen in less than 100ms",
+            "nothing can be measured in less than 100ms",
             "use 5s",
         ));
     }
     // Before anything else: an error about a missing directory must not come after half a minute.
-    let result_file = ResultFile::at(&args.out)?;
+    let result_file = args.page.result_file(Some(&args.out))?;
     let machine = session.machine().for_plan(session.root());
     let (intent, plan) = args.wanted.plan(session, &machine)?;
     let options = ProveOptions {
@@ -52,21 +54,21 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
     let story = prove(session, &options, &mut Bar { screen, bar: None });
     let json = story
         .json()
-        .map_err(|error| Failure::bug("the result is no JSON", error.to_string()))?;
+        .map_err(|error| Failure::bug("the result cannot be written as JSON", error.to_string()))?;
     root::output::write(&args.out, &json)?;
-    if let Some(page) = result_file.page() {
+    let page = result_file.as_ref().and_then(ResultFile::page);
+    if let Some(page) = page {
         root::output::write(page, report::prove::prove_html(&story).as_bytes())?;
     }
     screen.json(&story);
     screen.text(&report::prove::prove_text(&story, screen.style()));
-    let page = result_file
-        .page()
-        .map(|page| format!("The page: {}   ", page.display()));
-    screen.text(&format!(
-        "\n{}the numbers: {}\n",
-        page.unwrap_or_default(),
-        args.out.display()
-    ));
+    screen.text(&match page {
+        Some(page) => format!("\nThe page: {}   the numbers: {}\n", page.display(), args.out.display()),
+        None => format!(
+            "\nThe numbers: {}   (--page writes them as a page)\n",
+            args.out.display()
+        ),
+    });
     Ok(Status::Program(story.exit_status))
 }
 

@@ -10,16 +10,19 @@ use terminal::Screen;
 /// Arguments of `report`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// A result: of quietcore (also its file of gaps), cyclictest, oslat, sysjitter, rtla (hist and top), jitterdebugger, systress, stress-ng,
-    /// hwlat, hwlatdetect, or an HdrHistogram log or percentile table (.hgrm); `-` is standard input. The format is recognised by the
-    /// content
+    /// The result of any measuring tool; `-` is standard input
+    ///
+    /// Of quietcore (also a file of --gaps), cyclictest, oslat, sysjitter, rtla (hist and top), jitterdebugger, systress,
+    /// stress-ng, hwlat, hwlatdetect, or an HdrHistogram log or percentile table (.hgrm). The format is detected from the content.
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Write it in another format instead: html (for results of quietcore), or a format of `measure --format`
-    #[arg(long = "as", value_name = "FORMAT", value_parser = form, conflicts_with = "json")]
+    /// Print in another format: html, or that of another tool; an unknown word lists the formats
+    ///
+    /// html needs a result of quietcore.
+    #[arg(long = "format", alias = "as", value_name = "FORMAT", value_parser = form, conflicts_with = "json")]
     format: Option<ReportOutput>,
-    /// Write to this file instead of to standard output
-    #[arg(long, value_name = "PATH", requires = "format")]
+    /// With --format: write to this file instead of standard output
+    #[arg(long, value_name = "FILE", requires = "format")]
     out: Option<PathBuf>,
 }
 
@@ -62,8 +65,8 @@ fn page(name: &str, recording: &Recording) -> Result<String, Failure> {
     let Some(own) = &recording.own else {
         return Err(Failure::usage(
             format!("{} has no page", report::safe(name)),
-            "a page is made of what quietcore itself measured",
-            "leave out --as html, or take --as gnuplot for a drawing",
+            "only results that quietcore measured have a page",
+            "leave out --format html, or use --format gnuplot for a drawing",
         ));
     };
     Ok(report::measurement_html(own, name))

@@ -15,22 +15,24 @@ pub struct Args {
     partition: String,
     #[command(flatten)]
     placement: PlacementArgs,
-    /// Run as this user (name or number of /etc/passwd), with the user's groups
+    /// Run as this user (name or number), with the groups of the user
     #[arg(long, value_name = "USER")]
     user: Option<String>,
-    /// Run with this group (name or number of /etc/group)
+    /// Run with this group (name or number)
     #[arg(long, value_name = "GROUP")]
     group: Option<String>,
-    /// Take memory from these nodes only
-    #[arg(long, value_name = "LIST")]
+    /// Use only the memory of these NUMA nodes
+    #[arg(long, value_name = "NODES")]
     mems: Option<String>,
-    /// No transparent huge pages for it
+    /// Disable transparent huge pages for the program
     #[arg(long)]
     no_thp: bool,
-    /// While it runs, none of its CPUs may idle so deeply that waking takes longer than this: 0us
+    /// Forbid idle states of its CPUs that take longer to leave than this, such as 0us
+    ///
+    /// The limit applies while the program runs.
     #[arg(long, value_name = "TIME", value_parser = machine::parse_duration)]
     latency: Option<Duration>,
-    /// The latency is for all CPUs of the machine
+    /// With --latency: limit the idle states of all CPUs of the machine
     #[arg(long, requires = "latency")]
     latency_everywhere: bool,
     /// The program and its arguments

@@ -14,7 +14,7 @@ use terminal::{Screen, Volume};
 /// Arguments of `snapshot`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The archive to write; its ending says how it is packed (.tar, .tar.gz, .tar.bz2, ...)
+    /// The archive to write; its ending selects the compression (.tar, .tar.gz, .tar.bz2, ...)
     #[arg(value_name = "FILE")]
     file: PathBuf,
     #[command(flatten)]
@@ -22,8 +22,10 @@ pub struct Args {
 }
 
 #[derive(Serialize)]
-struct SnapshotJson<'a> {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(crate) struct SnapshotJson<'a> {
     schema: &'static str,
+    /// The archive.
     file: String,
     #[serde(flatten)]
     summary: &'a CaptureSummary,
@@ -51,7 +53,7 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
             5
         };
         text.push_str(&format!(
-            "{} files could not be read and are not in it:\n",
+            "{} files could not be read and are not included:\n",
             summary.unreadable.len()
         ));
         for (path, why) in summary.unreadable.iter().take(shown) {

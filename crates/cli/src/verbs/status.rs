@@ -2,7 +2,7 @@
 
 use crate::reading::ReadingArgs;
 use report::{MachineStatus, StatusRow};
-use root::{Failure, Status};
+use root::{Failure, Origin, Status};
 use session::{LastCheck, Session};
 use terminal::Screen;
 use verify::intention::every_isolation;
@@ -48,8 +48,10 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
             .map(|check| (check.at_s, check.verdict.as_str(), check.errors, check.warnings)),
         is_change_unfinished: session.is_change_under_way(),
         unseen: &intention.unseen,
+        needs_root: !intention.unseen.is_empty() && session.root().origin() == Origin::Live,
     };
     screen.json(&report::status_json(&status));
-    screen.text(&report::status_text(&status, screen.style()));
+    let text = report::status_text(&status, screen.style());
+    screen.report(&report::status_verdict(&status), &text);
     Ok(Status::Done)
 }

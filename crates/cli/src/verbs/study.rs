@@ -3,7 +3,7 @@
 
 mod isolcpus_vs_cpuset;
 mod options;
-mod outcome_view;
+pub(crate) mod outcome_view;
 mod report;
 mod venue_args;
 mod which_knob;
@@ -18,7 +18,8 @@ use std::path::{Path, PathBuf};
 use terminal::Screen;
 use venue_args::VenueArgs;
 
-const EXAMPLES: &str = "A study file:\n  \
+/// An example of a study file, for the help.
+const STUDY_FILE: &str = "A study file:\n  \
     repetitions = 6\n  \
     cool_down = \"1s\"            # also: seed, budget = \"30min\", load_on = \"others\"\n  \
     [measure]\n  \
@@ -26,28 +27,21 @@ const EXAMPLES: &str = "A study file:\n  \
     cpus = \"3\"\n  \
     for = \"10s\"                 # also: policy, interval\n  \
     [axes]\n  \
-    isolation = [\"none\", \"balanced\", \"own\"]   # minimal, strict; on the boot line: isolcpus, isolcpus_and_cpuset\n  \
+    isolation = [\"none\", \"balanced\", \"own\"]  # also minimal, strict\n  \
+    # on the boot line: \"isolcpus\", \"isolcpus_and_cpuset\"\n  \
     load = [\"idle\", \"cpu+memory\"]\n  \
-    # knob = [\"timer_migration\"]   # each one off and on, where every level isolates\n  \
-    # preemption = [\"none\", \"voluntary\", \"full\"]   # preempt= on the boot line; kernel = [...] names kernels\n  \
+    # knob = [\"timer_migration\"]  # each one off and on, where every level isolates\n  \
+    # kernel = [...]  # names of kernels\n  \
+    # preemption = [\"none\", \"voluntary\", \"full\"]  # preempt= on the boot line\n  \
     [isolation.own]\n  \
     profile = \"strict\"\n  \
     without = [\"scaling_governor\"]\n  \
-    # boot = [\"nohz_full={cpus}\"]   # words of the boot line; profile = \"none\" makes no partition beside them\n\n\
-    Then:\n  \
-    quietcore study plan study.toml\n  \
-    quietcore study run study.toml --out results     # the same again goes on where it stopped\n  \
-    quietcore compare results/none-idle results/balanced-idle\n\n\
-    In virtual machines, one for each boot:\n  \
-    quietcore study run study.toml --out results --in vm --kernel /boot/vmlinuz-6.1.0-56-amd64\n\n\
-    On another machine, over ssh:\n  \
-    quietcore study run study.toml --out results --on root@board --binary quietcore-aarch64\n\n\
-    Which knobs of a plan help:\n  \
-    quietcore study which-knob --cpus 3 --load cpu+io --out knobs --dry-run";
+    # boot = [\"nohz_full={cpus}\"]  # parameters of the boot line\n  \
+    # profile = \"none\" makes no partition beside them";
 
 /// Arguments of `study`.
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_long_help = STUDY_FILE)]
 pub struct Args {
     #[command(subcommand)]
     what: StudyCommand,
@@ -55,23 +49,23 @@ pub struct Args {
 
 #[derive(Subcommand)]
 enum StudyCommand {
-    /// Say which cells a file makes, in which order they run, how long that takes and what is impossible; runs nothing
+    /// List the cells of a study, their order, duration and obstacles; run nothing
     Plan {
-        /// The study
+        /// The study file
         #[arg(value_name = "FILE")]
         file: PathBuf,
         #[command(flatten)]
         venue: VenueArgs,
     },
-    /// Run it, or what is left of it; after every run the machine is as before
+    /// Run a study, or what is left of it; each run restores the machine
     Run {
-        /// The study
+        /// The study file
         #[arg(value_name = "FILE")]
         file: PathBuf,
-        /// Where the results go: DIR/CELL/N.json. What is there of the same study is not run again
+        /// Write the results to DIR/CELL/N.json; existing results of the study are not measured again
         #[arg(long, value_name = "DIR")]
         out: PathBuf,
-        /// This machine may be restarted, as often as the study needs boots
+        /// Allow restarts of this machine, as many as the study needs
         #[arg(long)]
         reboot: bool,
         #[command(flatten)]
@@ -84,15 +78,15 @@ enum StudyCommand {
         #[arg(value_enum)]
         role: RoleWord,
     },
-    /// Go on with a study that restarts this machine: what its unit calls after each boot
+    /// Continue a study that restarts this machine; its unit runs this after each boot
     Resume,
-    /// Find out which knobs of a plan help this machine: each alone, and the plan without each
+    /// Find out which knobs of a plan help: each alone, and the plan without each
     #[command(name = "which-knob")]
     WhichKnob(Box<which_knob::Args>),
-    /// Hold isolcpus against a cpuset partition, idle and loaded, under several models of preemption, as an article did
+    /// Compare isolcpus with a cpuset partition: idle and loaded, per preemption model
     #[command(name = "isolcpus-vs-cpuset")]
     IsolcpusVsCpuset(Box<isolcpus_vs_cpuset::Args>),
-    /// Say what the results in a directory show, also while some are missing
+    /// Report what the results in a directory show, also before all are measured
     Report(report::Args),
 }
 
@@ -107,15 +101,20 @@ enum RoleWord {
 
 /// JSON of `study plan`.
 #[derive(Serialize)]
-struct PlanReport<'a> {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(crate) struct PlanReport<'a> {
     schema: &'static str,
+    /// Names of the cells.
     cells: Vec<&'a str>,
+    /// Names of the cells in the order in which they run, one list per repetition.
     order: &'a [Vec<String>],
+    /// Number of runs.
     runs: usize,
     /// Restarts between the runs; a physical machine restarts once more at the end.
     restarts: usize,
     /// Estimated.
     seconds: u64,
+    /// What the user should know before it runs.
     notes: &'a [String],
 }
 
@@ -169,7 +168,7 @@ fn on_board(session: &Session, role: RoleWord, screen: &mut Screen) -> Result<St
 fn resume(session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
     let status = experiment::resume(session, &mut |outcome| outcome_view::show(outcome, screen))?;
     Ok(status.unwrap_or_else(|| {
-        screen.text("No study is under way here.\n");
+        screen.text("No study is running here.\n");
         Status::Done
     }))
 }

@@ -1,10 +1,10 @@
 //! `trace`: records and reads traces of any origin: `trace.dat` files and the text of ftrace.
 
-mod longest_run;
-mod max_latency;
+pub(crate) mod longest_run;
+pub(crate) mod max_latency;
 mod record;
 mod report;
-mod span;
+pub(crate) mod span;
 
 use clap::Subcommand;
 use root::{Failure, Status};
@@ -20,13 +20,13 @@ pub struct Args {
 
 #[derive(Subcommand)]
 enum TraceCommand {
-    /// Record the kernel's events into a trace.dat, while a command runs or for some time
+    /// Record kernel events into a trace.dat, for some time or while a command runs
     Record(record::Args),
-    /// Show the events of a trace as the kernel itself words them
+    /// Print the events of a trace in the kernel's own format
     Report(report::Args),
-    /// The longest time that a thread ran without an event of the kernel ("Max uninterrupted exec")
+    /// Find the longest time that a thread ran without a kernel event
     LongestRun(longest_run::Args),
-    /// The longest times that threads waited for a CPU, and which thread had it during that time
+    /// Find the longest times that threads waited for a CPU, and which thread had it
     MaxLatency(max_latency::Args),
 }
 

@@ -12,42 +12,54 @@ use plan::declared::{self, PATH};
 use root::{Failure, Status};
 use serde::Serialize;
 use session::{ChangeLock, Session};
-use terminal::Screen;
+use terminal::{Screen, StepLine};
 
 /// Arguments of `undo`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Undo this partition, and leave the others; without it, the last one applied
+    /// Undo only this partition [default: the last one applied]
     #[arg(long, value_name = "NAME", conflicts_with = "all")]
     partition: Option<String>,
-    /// Undo everything, also what survives a restart: unit, script, /etc/quietcore.toml, records of boots
+    /// Undo everything, also what survives a restart
+    ///
+    /// Those are units, scripts, words of the boot line, records of boots, and declarations: a hand-written
+    /// /etc/quietcore.toml is kept as /etc/quietcore.toml.bak.
     #[arg(long)]
     all: bool,
-    /// Undo every apply after this record of `quietcore history`
+    /// Undo everything that was applied after this record of `quietcore history`
     #[arg(long, value_name = "SEQ", conflicts_with_all = ["partition", "all"])]
     to: Option<u64>,
     /// Undo what `apply --at-boot` applied
     #[arg(long, conflicts_with_all = ["partition", "all", "to"])]
     at_boot: bool,
-    /// Restore also what another program changed since
-    #[arg(long, conflicts_with = "keep")]
+    /// Also restore what another program changed since
+    #[arg(long, conflicts_with = "skip_changed")]
     force: bool,
-    /// Leave what another program changed since as it is, and close the journal
-    #[arg(long)]
-    keep: bool,
+    /// Leave what another program changed since, and close the journal
+    #[arg(long, alias = "keep")]
+    skip_changed: bool,
 }
 
 /// JSON of `undo`.
 #[derive(Serialize)]
-struct UndoJson<'a> {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(crate) struct UndoJson<'a> {
     schema: &'static str,
+    /// Whether there was something to undo.
     was_in_force: bool,
+    /// Names of the partitions that were undone.
     taken: &'a [String],
+    /// Names of the partitions that are still active.
     still_in_force: &'a [String],
+    /// The changes undone, in order.
     entries: &'a [ChangeEntry],
+    /// What another program changed since, and was left alone.
     drift: Vec<&'a String>,
+    /// What could not be undone, with the reason.
     failed: &'a [String],
+    /// What the user should know.
     notes: &'a [String],
+    /// Installed files that were removed.
     removed: &'a [InstalledPath],
 }
 
@@ -62,7 +74,7 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
         matches!(which, UndoTarget::Last | UndoTarget::All) && matches!(reboots::under_way(session), Ok(Some(_)));
     if ends_study {
         reboots::remove_everything(session)?;
-        screen.note("the study that restarts this machine is ended; its results stay\n");
+        screen.note("the study that restarts this machine was ended; its results are kept\n");
     }
     // What survives a restart is changed under the same lock.
     let changing = match args.all && traces::find_traces(session)? == traces::RemainingState::Something {
@@ -71,10 +83,10 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
     };
     let Some(changing) = changing else {
         if let UndoTarget::Named(name) = which {
-            let (name, in_force) = (name.to_owned(), "nothing is".to_owned());
+            let (name, in_force) = (name.to_owned(), Vec::new());
             return Err(ApplyError::NoPartition { name, in_force }.into());
         }
-        show(&UndoOutcome::default(), &[], &[], screen);
+        show(&UndoOutcome::default(), force, &UndoRemainder::default(), screen);
         if ends_study {
             reboots::note_line(session);
         }
@@ -82,7 +94,9 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
     };
     // A partial undo is useless, so a signal does not stop it: its waits are bounded.
     session::stop_flag();
+    let step = StepLine::start("undoing", screen);
     let mut undone = undo(session, &changing, which, force)?;
+    drop(step);
     let left = session.in_force();
     let left: Vec<String> = left.iter().map(|intent| intent.name.to_string()).collect();
     let taken = undone.undone_partitions.iter();
@@ -95,7 +109,11 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
         undone.drift.append(&mut removed.drift);
         undone.failed.append(&mut removed.failed);
     }
-    show(&undone, &left, &removed.placed, screen);
+    let remaining = UndoRemainder {
+        active: left,
+        removed: removed.placed,
+    };
+    show(&undone, force, &remaining, screen);
     if ends_study {
         reboots::note_line(session);
     }
@@ -109,7 +127,7 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
 
 impl Args {
     fn force(&self) -> Force {
-        match (self.force, self.keep) {
+        match (self.force, self.skip_changed) {
             (true, _) => Force::Restore,
             (_, true) => Force::Keep,
             _ => Force::No,
@@ -165,67 +183,100 @@ fn still_declared(session: &Session, name: &str, args: &Args) -> Option<String> 
     let declared = declared::parse(&bytes).ok()?;
     let one = declared.iter().find(|one| one.name().as_str() == name)?;
     Some(format!(
-        "{PATH}:{} still declares partition {name}: `quietcore apply` brings it back",
+        "{PATH}:{} still declares partition {name}: `quietcore apply` applies it again",
         one.line
     ))
 }
 
-fn show(undone: &UndoOutcome, left: &[String], removed: &[InstalledPath], screen: &mut Screen) {
+/// What an undo leaves active, and the files that it removed.
+#[derive(Default)]
+struct UndoRemainder {
+    active: Vec<String>,
+    removed: Vec<InstalledPath>,
+}
+
+fn show(undone: &UndoOutcome, force: Force, remaining: &UndoRemainder, screen: &mut Screen) {
     screen.json(&UndoJson {
         schema: "quietcore.undo/1",
         was_in_force: undone.was_in_force,
         taken: &undone.undone_partitions,
-        still_in_force: left,
+        still_in_force: &remaining.active,
         entries: &undone.entries,
         drift: undone.left_alone().collect(),
         failed: &undone.failed,
         notes: &undone.notes,
-        removed,
+        removed: &remaining.removed,
     });
     let entries = plans::entries(&undone.entries, screen);
-    screen.text(&text(undone, &entries, left, removed));
+    screen.report(
+        &verdict(undone, force, remaining),
+        &text(undone, &entries, force, remaining),
+    );
 }
 
-fn text(undone: &UndoOutcome, entries: &str, left: &[String], removed: &[InstalledPath]) -> String {
-    let files: String = removed
+fn text(undone: &UndoOutcome, entries: &str, force: Force, remaining: &UndoRemainder) -> String {
+    let files: String = remaining
+        .removed
         .iter()
         .map(|one| format!("{}  {}\n", one.path, one.outcome))
         .collect();
+    let verdict = verdict(undone, force, remaining);
     if !undone.was_in_force && undone.equal() {
-        if !left.is_empty() {
-            return format!("Nothing of that was active; still active: {}.\n", left.join(", "));
+        if !remaining.active.is_empty() {
+            return verdict;
         }
         let notes: String = undone.notes.iter().map(|note| format!("{note}\n")).collect();
-        let text = if notes.is_empty() {
-            "Nothing is active; nothing to undo.\n".to_owned()
-        } else {
-            notes
-        };
-        return text + &files;
+        return if notes.is_empty() { verdict } else { notes } + &files;
     }
     let mut text = format!("{entries}{files}");
     for note in &undone.notes {
         text.push_str(&format!("note: {note}\n"));
     }
+    let label = match is_kept(undone, force) {
+        true => "kept",
+        false => "left alone",
+    };
     for line in undone.left_alone() {
-        text.push_str(&format!("left alone: {line}\n"));
+        text.push_str(&format!("{label}: {line}\n"));
     }
     for line in &undone.failed {
         text.push_str(&format!("not undone: {line}\n"));
     }
-    if undone.equal() && !left.is_empty() {
-        let (undone_names, left) = (undone.undone_partitions.join(", "), left.join(", "));
-        return text + &format!("Partition {undone_names} is undone; still active: {left}.\n");
+    text + &verdict
+}
+
+/// Whether the user wants to keep all that other programs changed, and nothing else remains.
+fn is_kept(undone: &UndoOutcome, force: Force) -> bool {
+    force == Force::Keep && !undone.is_open(force)
+}
+
+/// What is active now, as one line.
+fn verdict(undone: &UndoOutcome, force: Force, remaining: &UndoRemainder) -> String {
+    let left = remaining.active.join(", ");
+    if !undone.was_in_force && undone.equal() {
+        return match (left.is_empty(), remaining.removed.is_empty()) {
+            (true, true) => "Nothing is active; nothing to undo.\n".to_owned(),
+            (true, false) => "Nothing was active; files that quietcore left were removed or restored.\n".to_owned(),
+            (false, _) => format!("Nothing of that was active; still active: {left}.\n"),
+        };
     }
-    text.push_str(match (undone.equal(), undone.notes.is_empty()) {
-        (true, true) => "Everything is as it was before.\n",
-        (true, false) => "Everything is as it was before, except for what the notes say.\n",
+    if undone.equal() && !left.is_empty() {
+        let names = undone.undone_partitions.join(", ");
+        return format!("Partition {names} is undone; still active: {left}.\n");
+    }
+    let line = match (undone.equal(), undone.notes.len()) {
+        (true, 0) => "Everything is as it was before.\n",
+        (true, 1) => "Everything is as it was before, except for one note.\n",
+        (true, notes) => return format!("Everything is as it was before, except for {notes} notes.\n"),
+        (false, _) if is_kept(undone, force) => {
+            "What other programs changed is kept. Everything else is as it was before.\n"
+        }
         (false, _) if !undone.is_open(Force::No) => "Everything else is as it was before.\n",
         (false, _) => {
-            "Not everything is as before: see above. `quietcore undo --force` restores it, `undo --keep` accepts it.\n"
+            "Not everything is as before. `quietcore undo --force` restores it, `undo --skip-changed` leaves it.\n"
         }
-    });
-    text
+    };
+    line.to_owned()
 }
 
 #[cfg(test)]
@@ -243,25 +294,59 @@ mod tests {
         };
         for (undone, end) in [
             (undone(&[], &[], &[]), "Everything is as it was before.\n"),
-            (
-                undone(&["a worker is wider"], &[], &[]),
-                "except for what the notes say.\n",
-            ),
+            (undone(&["a worker is wider"], &[], &[]), "except for one note.\n"),
             (
                 undone(&[], &["a task is elsewhere"], &[]),
                 "Everything else is as it was before.\n",
             ),
             (
                 undone(&[], &["a task is elsewhere"], &["a file stays"]),
-                "`undo --keep` accepts it.\n",
+                "`undo --skip-changed` leaves it.\n",
             ),
             (
                 undone(&["a worker is wider"], &[], &["a file stays"]),
-                "`undo --keep` accepts it.\n",
+                "`undo --skip-changed` leaves it.\n",
             ),
         ] {
-            let said = text(&undone, "", &[], &[]);
+            let said = text(&undone, "", Force::No, &UndoRemainder::default());
             assert!(said.ends_with(end), "{said}");
+            let quiet = verdict(&undone, Force::No, &UndoRemainder::default());
+            assert!(said.ends_with(&quiet) && quiet.lines().count() == 1, "{quiet}");
         }
+    }
+
+    #[test]
+    fn removed_files_are_something_that_was_undone() {
+        let removed = apply::installed::InstalledPath {
+            path: "/etc/quietcore.toml.bak".to_owned(),
+            outcome: "kept",
+        };
+        let mut remainder = UndoRemainder::default();
+        let line = |remainder: &UndoRemainder| verdict(&UndoOutcome::default(), Force::No, remainder);
+        assert_eq!(line(&remainder), "Nothing is active; nothing to undo.\n");
+        remainder.removed.push(removed);
+        assert_eq!(
+            line(&remainder),
+            "Nothing was active; files that quietcore left were removed or restored.\n"
+        );
+        remainder.active.push("net".to_owned());
+        assert_eq!(line(&remainder), "Nothing of that was active; still active: net.\n");
+    }
+
+    #[test]
+    fn what_is_kept_is_named_and_nothing_more_is_asked() {
+        let undone = UndoOutcome {
+            was_in_force: true,
+            drift: vec!["/proc/irq/24/smp_affinity_list: `1` now".to_owned()],
+            ..UndoOutcome::default()
+        };
+        let said = text(&undone, "", Force::Keep, &UndoRemainder::default());
+        assert!(said.starts_with("kept: /proc/irq/24"), "{said}");
+        assert!(said.contains("is kept") && !said.contains("Not everything"), "{said}");
+        let said = text(&undone, "", Force::No, &UndoRemainder::default());
+        assert!(
+            said.contains("left alone: /proc") && said.contains("`undo --skip-changed` leaves it"),
+            "{said}"
+        );
     }
 }

@@ -6,7 +6,7 @@ mod keyboard;
 mod screen_loop;
 mod sources;
 mod terminal;
-mod unit;
+pub(crate) mod unit;
 
 use ::terminal::{OutputFormat, Screen};
 use machine::parse_duration;
@@ -16,55 +16,61 @@ use std::path::PathBuf;
 use std::time::Duration;
 use watch::metrics::ExpositionFormat as MetricsForm;
 
+/// The heading of options in the help.
+const DAEMON: &str = "Daemon and metrics";
+
 /// Arguments of `watch`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The CPUs that should be left in peace, instead of those that `check` finds by itself
-    #[arg(long, value_name = "LIST", conflicts_with = "play")]
+    /// CPUs to watch [default: those that `check` finds]
+    #[arg(long, value_name = "CPUS", conflicts_with = "play")]
     cpus: Option<String>,
-    /// Time from one look at the counters to the next, 100ms to 1min
-    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = every, conflicts_with = "play")]
+    /// Interval between two samples, 100ms to 1min
+    #[arg(long = "interval", alias = "every", value_name = "TIME", default_value = "1s", value_parser = every, conflicts_with = "play")]
     every: Duration,
-    /// Write every moment to this file too; without a terminal nothing else is done
+    /// Also record every sample to this file; without a terminal, only record
     #[arg(long, value_name = "FILE", conflicts_with = "play")]
     record: Option<PathBuf>,
     /// End after this time
     #[arg(long = "for", value_name = "TIME", value_parser = parse_duration, conflicts_with = "play")]
     duration: Option<Duration>,
-    /// Show what --record wrote instead of this machine
+    /// Play a recording of --record instead of watching this machine
     #[arg(long, value_name = "FILE")]
     play: Option<PathBuf>,
-    /// No screen: hear of changes, ask check again, and write what appears and goes to a log, with who did it where the
-    /// kernel tells; alerts and more in the table [watch] of /etc/quietcore.toml
-    #[arg(long, conflicts_with_all = ["play", "record", "every", "duration"])]
+    /// Run as a daemon: check after each change, and log findings that appear and disappear
+    ///
+    /// The log names the process that made a change, where the kernel reports it. The table [watch] of /etc/quietcore.toml
+    /// configures alerts, metrics and repairs.
+    #[arg(long, help_heading = DAEMON, conflicts_with_all = ["play", "record", "every", "duration"])]
     daemon: bool,
-    /// No screen: what is counted and found now, once, as text for Prometheus; --for says how long effects are counted
-    #[arg(long, value_name = "FORM", num_args = 0..=1, require_equals = true, default_missing_value = "text",
+    /// Print the current metrics once, as text for Prometheus; --for says how long to count
+    #[arg(long, value_name = "FORMAT", help_heading = DAEMON, num_args = 0..=1, require_equals = true, default_missing_value = "text",
         conflicts_with_all = ["play", "record", "every", "daemon"])]
     metrics: Option<FormWord>,
-    /// With --daemon: the log, one JSON object a line
+    /// With --daemon: the log, one JSON object per line
     #[arg(
         long,
+        help_heading = DAEMON,
         value_name = "FILE",
         default_value = daemon::LOG,
         requires = "daemon"
     )]
     log: PathBuf,
-    /// With --daemon: set again what is lost and safe to set, as `check --fix` does
-    #[arg(long, requires = "daemon")]
+    /// With --daemon: repair what was lost and is safe to set, as `check --fix` does
+    #[arg(long, help_heading = DAEMON, requires = "daemon")]
     repair: bool,
-    /// With --daemon: install a unit of systemd that starts it at boot, and end
-    #[arg(long, requires = "daemon", conflicts_with_all = ["cpus", "log", "repair", "remove_unit"])]
+    /// With --daemon: install a systemd unit that starts the daemon at boot, and exit
+    #[arg(long, help_heading = DAEMON, requires = "daemon", conflicts_with_all = ["cpus", "log", "repair", "remove_unit"])]
     install_unit: bool,
-    /// With --daemon: remove what --install-unit installed, and end
-    #[arg(long, requires = "daemon", conflicts_with_all = ["cpus", "log", "repair"])]
+    /// With --daemon: remove what --install-unit installed, and exit
+    #[arg(long, help_heading = DAEMON, requires = "daemon", conflicts_with_all = ["cpus", "log", "repair"])]
     remove_unit: bool,
 }
 
 /// The form on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum FormWord {
-    /// The older text format, which the textfile collector takes
+    /// The older text format, which the textfile collector reads
     Text,
     /// OpenMetrics 1.0.0
     Openmetrics,
@@ -77,9 +83,9 @@ fn every(text: &str) -> Result<Duration, String> {
     let time = parse_duration(text)?;
     match time {
         time if time < Duration::from_millis(100) => {
-            Err("more than ten looks a second would be a disturbance of their own".to_owned())
+            Err("more than ten samples per second would disturb the CPUs".to_owned())
         }
-        time if time > Duration::from_secs(60) => Err("one look a minute is the least".to_owned()),
+        time if time > Duration::from_secs(60) => Err("the minimum is one sample per minute".to_owned()),
         time => Ok(time),
     }
 }
@@ -97,17 +103,17 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
     }
     if screen.form == OutputFormat::Json {
         return Err(Failure::usage(
-            "`watch` has no JSON of its own",
-            "it draws, records, logs or gives metrics, each in a form that is fixed",
-            "`quietcore check --json` says what is found; `quietcore watch --record FILE` and `--daemon --log FILE` write \
-             JSON lines",
+            "`watch` has no JSON output",
+            "it draws, records, logs or serves metrics, each in a fixed form",
+            "`quietcore check --json` reports findings; `quietcore watch --record FILE` and `--daemon --log FILE` \
+             write JSON lines",
         ));
     }
     if args.record.as_deref().is_some_and(|path| path.as_os_str() == "-") {
         return Err(Failure::usage(
             "a recording needs a file",
-            "`-` is the name of none, and a recording continues until it is ended",
-            "name a file; `--record ./-` is one of that name",
+            "`-` is not a file name, and a recording continues until you stop it",
+            "choose a file; `--record ./-` writes to a file named `-`",
         ));
     }
     if args.daemon {

@@ -1,6 +1,7 @@
 //! `boot check` as scripts use it: JSON and exit status, on this machine and on a captured one whose kernel reports
 //! wrong values.
 
+use crate::support::schemas::document;
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -15,8 +16,8 @@ fn check(more: &[&str]) -> Output {
 
 fn json(root: &Path) -> (Value, i32) {
     let output = check(&["--json", "--root", root.to_str().unwrap()]);
-    let told = serde_json::from_slice(&output.stdout).unwrap();
-    (told, output.status.code().unwrap())
+    let printed = document(&output.stdout).unwrap();
+    (printed, output.status.code().unwrap())
 }
 
 fn write_file(dir: &Path, path: &str, text: &str) {
@@ -45,34 +46,34 @@ fn captured(line: &str, isolated: &str, said: &str) -> tempfile::TempDir {
 #[test]
 fn boot_check_of_a_captured_machine_never_confirms_an_effect() {
     let dir = captured("isolcpus=3", "3", "[    0.000000] Linux version 6.12.0\n");
-    let (told, status) = json(dir.path());
-    assert_eq!(told["schema"], "quietcore.boot/1");
+    let (printed, status) = json(dir.path());
+    assert_eq!(printed["schema"], "quietcore.boot/1");
     assert_eq!(
-        (told["verb"].as_str(), told["origin"].as_str()),
+        (printed["verb"].as_str(), printed["origin"].as_str()),
         (Some("check"), Some("captured"))
     );
-    let one = &told["parameters"][0];
+    let one = &printed["parameters"][0];
     assert_eq!(one["word"], "isolcpus=3");
     assert_eq!(one["reached"]["truth"], "yes");
     assert_eq!(one["understood"]["truth"], "yes", "{one}");
     assert_eq!(one["works"]["truth"], "unknown", "{one}");
-    assert_eq!((told["verdict"].as_str(), status), (Some("unknown"), 4));
+    assert_eq!((printed["verdict"].as_str(), status), (Some("unknown"), 4));
 }
 
 #[test]
 fn a_parameter_that_the_kernel_dropped_is_an_error() {
     let dir = captured("isolcpus=3 isolcpu=2", "", "[    0.000000] Linux version 6.12.0\n");
-    let (told, status) = json(dir.path());
-    assert_eq!((told["verdict"].as_str(), status), (Some("broken"), 1));
-    let parameters = told["parameters"].as_array().unwrap();
+    let (printed, status) = json(dir.path());
+    assert_eq!((printed["verdict"].as_str(), status), (Some("broken"), 1));
+    let parameters = printed["parameters"].as_array().unwrap();
     assert_eq!(parameters.len(), 2);
     for one in parameters {
         assert_eq!(one["understood"]["truth"], "no", "{one}");
         assert_eq!(one["works"]["truth"], "no", "{one}");
     }
     write_file(dir.path(), "proc/cmdline", "quiet");
-    let (told, status) = json(dir.path());
-    assert_eq!((told["verdict"].as_str(), status), (Some("nothing"), 0));
+    let (printed, status) = json(dir.path());
+    assert_eq!((printed["verdict"].as_str(), status), (Some("nothing"), 0));
 }
 
 /// Every reported parameter is on this machine's own command line, whatever it was booted with. A parameter that
@@ -80,15 +81,15 @@ fn a_parameter_that_the_kernel_dropped_is_an_error() {
 #[test]
 fn boot_check_of_this_machine_uses_its_own_line() {
     let output = check(&["--json", "--for", "200ms"]);
-    let told: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let printed: Value = document(&output.stdout).unwrap();
     let running = std::fs::read_to_string("/proc/cmdline").unwrap();
-    assert_eq!(told["origin"], "live");
-    assert_eq!(told["running"], running.trim_end());
-    let parameters = told["parameters"].as_array().unwrap();
+    assert_eq!(printed["origin"], "live");
+    assert_eq!(printed["running"], running.trim_end());
+    let parameters = printed["parameters"].as_array().unwrap();
     let isolates = machine::cmdline::words(&running).any(|word| word.starts_with("isolcpus="));
-    assert!(!isolates || !parameters.is_empty(), "{told}");
-    let nothing = parameters.is_empty() && told["declared"].as_array().unwrap().is_empty();
-    assert_eq!(told["verdict"] == "nothing", nothing, "{told}");
+    assert!(!isolates || !parameters.is_empty(), "{printed}");
+    let nothing = parameters.is_empty() && printed["declared"].as_array().unwrap().is_empty();
+    assert_eq!(printed["verdict"] == "nothing", nothing, "{printed}");
     if nothing {
         assert_eq!(output.status.code(), Some(0));
     }

@@ -14,15 +14,15 @@ fn for_unified_kernel_images_the_remaining_steps_are_reported() {
         (
             0,
             Some("systemd-stub 255.4-1\0"),
-            &["mkinitcpio -P", "would also take an add-on"][..],
+            &["mkinitcpio -P", "also accepts an add-on"][..],
             &["sign"][..],
         ),
         (0, Some("systemd-stub 252.1\0"), &["mkinitcpio -P"], &["sign", "add-on"]),
-        (0, None, &["version 254 or later"], &["sign"]),
+        (0, None, &["systemd-stub 254 or later"], &["sign"]),
         (
             1,
             Some("systemd-stub 255.4-1\0"),
-            &["secure boot is on", "signed as well"],
+            &["secure boot is on", "would need a signature as well"],
             &["ukify"],
         ),
     ] {
@@ -32,7 +32,7 @@ fn for_unified_kernel_images_the_remaining_steps_are_reported() {
             efi(tree.path(), STUB, &wide(stub));
         }
         let notes = json(&boot(tree.path(), &["set", "--params", "a=1", "--dry-run", "--json"]))["notes"].to_string();
-        assert!(notes.contains("build the image again"), "{notes}");
+        assert!(notes.contains("until the image is built again"), "{notes}");
         assert!(
             says.iter().all(|part| notes.contains(part)),
             "{secure} {stub:?}: {notes}"

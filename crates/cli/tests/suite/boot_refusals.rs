@@ -34,11 +34,11 @@ fn a_line_that_no_posix_shell_can_compute_is_refused_with_its_place() {
         ),
         (
             "GRUB_CMDLINE_LINUX_DEFAULT=\"quiet $ISO\"\n",
-            "/etc/default/grub:4: `$ISO` is set in none of the files",
+            "/etc/default/grub:4: no file sets `$ISO`",
         ),
         (
             "\n. /etc/default/grub.site\n",
-            "/etc/default/grub:5: /etc/default/grub.site is read there",
+            "/etc/default/grub:5: /etc/default/grub.site is read at that line",
         ),
         (
             "GRUB_CMDLINE_LINUX=\"$(cat /etc/words)\"\n",
@@ -46,7 +46,7 @@ fn a_line_that_no_posix_shell_can_compute_is_refused_with_its_place() {
         ),
         (
             "if [ -e /etc/x ]; then GRUB_CMDLINE_LINUX_DEFAULT=\"a\"; fi\n",
-            "/etc/default/grub:4: GRUB_CMDLINE_LINUX_DEFAULT is set where it is not known",
+            "/etc/default/grub:4: GRUB_CMDLINE_LINUX_DEFAULT is set, and it is unknown",
         ),
     ] {
         let tree = with(&debian, "etc/default/grub", &format!("{start}{more}"));
@@ -54,7 +54,8 @@ fn a_line_that_no_posix_shell_can_compute_is_refused_with_its_place() {
             tree.path(),
             &[
                 part,
-                "add these words by hand to GRUB_CMDLINE_LINUX_DEFAULT in /etc/default/grub, then run `update-grub`",
+                "add these parameters by hand to GRUB_CMDLINE_LINUX_DEFAULT in /etc/default/grub, then run \
+                 `update-grub`",
                 "nohz_full=2-3",
             ],
         );
@@ -78,7 +79,7 @@ fn other_files_that_a_shell_reads_are_evaluated_too() {
             "etc/default/u-boot",
             "U_BOOT_PARAMETERS=\"ro $MORE\"\n",
             [
-                "/etc/default/u-boot:1: `$MORE` is set in none of the files",
+                "/etc/default/u-boot:1: no file sets `$MORE`",
                 "then run `u-boot-update`: a=1",
             ],
         ),
@@ -157,8 +158,8 @@ fn settings_missing_from_the_generated_file_are_refused() {
     refused(
         changed.path(),
         &[
-            "the boot line of /etc/default/grub is not the one in /boot/grub/grub.cfg",
-            "the files give `quiet isolcpus=2`",
+            "the boot line of /etc/default/grub differs from the one in /boot/grub/grub.cfg",
+            "the files produce `quiet isolcpus=2`",
             "ro quiet`",
             "run `update-grub`",
         ],
@@ -174,8 +175,8 @@ fn active_words_that_update_grub_would_remove_are_refused() {
         text.replace("ro quiet", "ro quiet isolcpus=2")
     };
     let generated = with(&debian, "boot/grub/grub.cfg", &more("boot/grub/grub.cfg"));
-    let part = "`update-grub` removes these words from /boot/grub/grub.cfg, because /etc/default/grub does not give them: \
-                isolcpus=2";
+    let part = "`update-grub` removes these parameters from /boot/grub/grub.cfg, because /etc/default/grub does not \
+         contain them: isolcpus=2";
     assert!(show_text(generated.path()).contains(&format!("  note: {part}\n")));
     let set = json(&boot(
         generated.path(),
@@ -186,8 +187,8 @@ fn active_words_that_update_grub_would_remove_are_refused() {
     refused(
         running.path(),
         &[
-            "/boot/grub/grub.cfg and the running line have words that /etc/default/grub does not give, and `update-grub` would \
-             remove them: isolcpus=2",
+            "/boot/grub/grub.cfg and the running line have parameters that /etc/default/grub does not contain, and \
+             `update-grub` would remove them: isolcpus=2",
             "to keep them, add them to GRUB_CMDLINE_LINUX_DEFAULT in /etc/default/grub",
         ],
     );
@@ -199,8 +200,8 @@ fn dropped_and_unread_words_are_reported() {
     let debian = with(&tree("debian-12-grub"), "etc/default/grub.d/hetzner.cfg", hetzner);
     let text = "GRUB_DEFAULT=0\nGRUB_CMDLINE_LINUX_DEFAULT=\"quiet splash isolcpus=2-3\"\nGRUB_CMDLINE_LINUX=\"\"\n";
     let debian = with(debian.path(), "etc/default/grub", text);
-    let part = "/etc/default/grub.d/hetzner.cfg:2 sets GRUB_CMDLINE_LINUX_DEFAULT again, so these words of \
-                /etc/default/grub:2 do not reach the kernel: splash isolcpus=2-3";
+    let part = "/etc/default/grub.d/hetzner.cfg:2 sets GRUB_CMDLINE_LINUX_DEFAULT again, so these parameters of \
+         /etc/default/grub:2 do not reach the kernel: splash isolcpus=2-3";
     assert!(show_text(debian.path()).contains(part), "{}", show_text(debian.path()));
     let set = json(&boot(debian.path(), &["set", "--params", "a=1", "--dry-run", "--json"]));
     assert!(set["notes"].to_string().contains(part), "{set}");
@@ -227,7 +228,7 @@ fn dropped_and_unread_words_are_reported() {
 fn generated_entries_are_refused_with_the_place_to_edit() {
     let arch = tree("arch-systemd-boot");
     let nixos = with(&arch, "etc/NIXOS", "");
-    refused(nixos.path(), &["NixOS writes them again", "nixos-rebuild boot"]);
+    refused(nixos.path(), &["NixOS generates them", "nixos-rebuild boot"]);
     let output = boot(nixos.path(), &["set", "--params", "a=1 b=2", "--dry-run"]);
     assert!(
         error_text(&output).contains("boot.kernelParams = [ \"a=1\" \"b=2\" ];"),
@@ -242,7 +243,7 @@ fn generated_entries_are_refused_with_the_place_to_edit() {
         let output = boot(tree.path(), &["set", "--params", "a=1", "--dry-run"]);
         assert_eq!(output.status.code(), Some(status), "{}", error_text(&output));
         if status == 4 {
-            refused(tree.path(), &["kernelstub writes them again"]);
+            refused(tree.path(), &["kernelstub generates them"]);
             assert!(
                 error_text(&output).contains("kernelstub -a 'a=1'"),
                 "{}",
@@ -305,7 +306,7 @@ fn files_of_a_loader_that_did_not_start_the_machine_are_refused() {
     refused(
         limine.path(),
         &[
-            "and /boot/limine.conf is there",
+            "and /boot/limine.conf exists",
             "`cmdline:` of the entry in /boot/limine.conf",
         ],
     );
@@ -483,12 +484,13 @@ fn a_line_that_cannot_be_edited_is_shown_with_its_reason() {
     assert!(!shown.contains("()"), "{shown}");
     assert!(
         shown.contains(
-            "  the line: not known\n    /boot/firmware/cmdline.txt has no place for the boot line\n    why: it has more"
+            "  the line: unknown\n    /boot/firmware/cmdline.txt has no line for kernel parameters\n    why: it has \
+             more"
         ),
         "{shown}"
     );
     assert!(
-        shown.contains("these words reach no kernel: isolcpus=3 nohz_full=3\n    next: put"),
+        shown.contains("these parameters do not reach the kernel: isolcpus=3 nohz_full=3\n    next: move"),
         "{shown}"
     );
 }

@@ -58,7 +58,7 @@ fn every_tree_is_shown_with_its_loader_and_the_running_line() {
         }
         let text = boot(&tree, &["show"]);
         assert!(
-            String::from_utf8_lossy(&text.stdout).contains("ours: nothing"),
+            String::from_utf8_lossy(&text.stdout).contains("quietcore has added nothing to the boot line."),
             "{}",
             tree.display()
         );
@@ -127,7 +127,7 @@ fn trial_and_clear_work_on_every_tree() {
                 );
             }
             Some(4) => assert!(
-                error_text(&trial).contains("cannot try an entry"),
+                error_text(&trial).contains("cannot start an entry"),
                 "{}: {}",
                 tree.display(),
                 error_text(&trial)
@@ -151,11 +151,11 @@ fn impossible_boot_requests_are_refused_with_a_reason() {
     let tree = |name: &str| trees().into_iter().find(|path| path.ends_with(name)).unwrap();
     let debian = tree("debian-12-grub");
     for (arguments, status, words) in [
-        (&["set", "--cpus", "2-3"][..], 2, "a captured machine is not changed"),
+        (&["set", "--cpus", "2-3"][..], 2, "a captured machine cannot be changed"),
         (&["set", "--cpus", "0-1", "--dry-run"], 2, "CPU 0 cannot be isolated"),
         (&["set", "--params", "a=\"b", "--dry-run"], 2, "a quote is not closed"),
         (&["set", "--params", "a=$(x)", "--dry-run"], 2, "scripts"),
-        (&["set", "--params", " ", "--dry-run"], 2, "no words"),
+        (&["set", "--params", " ", "--dry-run"], 2, "no parameters"),
         (
             &["set", "--params", "a=1", "--loader", "bls", "--dry-run"],
             2,
@@ -178,7 +178,7 @@ fn impossible_boot_requests_are_refused_with_a_reason() {
     let long = format!("isolcpus={}", "2,".repeat(1100));
     let output = boot(&debian, &["set", "--params", &long, "--dry-run"]);
     assert_eq!(output.status.code(), Some(2), "{}", error_text(&output));
-    assert!(error_text(&output).contains("takes 2047"), "{}", error_text(&output));
+    assert!(error_text(&output).contains("is 2047"), "{}", error_text(&output));
     let empty = tempfile::tempdir().unwrap();
     captured(empty.path());
     let output = boot(empty.path(), &["set", "--params", "a=1", "--dry-run"]);
@@ -314,7 +314,8 @@ fn settings_of_grub_that_cannot_be_computed_are_not_edited() {
         assert_eq!(output.status.code(), Some(4), "{}", error_text(&output));
         let text = error_text(&output);
         for part in [
-            "/etc/default/grub.d/some.cfg:2: GRUB_CMDLINE_LINUX_DEFAULT is set where it is not known whether that runs",
+            "/etc/default/grub.d/some.cfg:2: GRUB_CMDLINE_LINUX_DEFAULT is set, and it is unknown whether that \
+             command runs",
             "then run `update-grub`: a=1",
         ] {
             assert!(text.contains(part), "{text}");
@@ -375,7 +376,7 @@ fn the_declared_line_follows_from_cpus_and_profiles() {
         json(&boot(tree.path(), &all))["notes"].to_string()
     };
     assert!(
-        notes(&[]).contains("with --save (`boot = true` for b)"),
+        notes(&[]).contains("--save (`boot = true` for b) connects"),
         "{}",
         notes(&[])
     );
@@ -387,7 +388,7 @@ fn the_declared_line_follows_from_cpus_and_profiles() {
     let output = boot(&debian, &["set", "--dry-run"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(
-        error_text(&output).contains("no words for the boot line"),
+        error_text(&output).contains("no parameters for the boot line"),
         "{}",
         error_text(&output)
     );

@@ -2,6 +2,7 @@
 //! of that machine.
 
 use crate::support::captured::CaptureFixture;
+use crate::support::schemas::document;
 use serde_json::Value;
 use std::process::Command;
 
@@ -46,10 +47,7 @@ impl CaptureFixture {
             .arg(&self.root)
             .output()
             .unwrap();
-        (
-            serde_json::from_slice(&output.stdout).unwrap(),
-            output.status.code().unwrap(),
-        )
+        (document(&output.stdout).unwrap(), output.status.code().unwrap())
     }
 
     /// Returns the verdict, the exit status and the report about one parameter.

@@ -1,5 +1,6 @@
 //! Inputs from public bug reports (`fixtures/cases`), each with the correct answer.
 
+use crate::support::schemas::document;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -22,8 +23,8 @@ const QUESTIONS: &[CaseQuestion] = &[
         command: "boot show --root CASE",
         status: 0,
         answer: &[
-            "line of normal entries (/etc/default/grub, /etc/default/grub.d/zz-quietcore.cfg): not known",
-            "/etc/default/grub:3: `GRUB_CMDLINE_LINUX_DEFAULT+=` is no assignment in POSIX",
+            "line of normal entries (/etc/default/grub, /etc/default/grub.d/zz-quietcore.cfg): unknown",
+            "/etc/default/grub:3: `GRUB_CMDLINE_LINUX_DEFAULT+=` is not an assignment in POSIX",
         ],
         never: &["quiet splash isolcpus=2-3"],
     },
@@ -33,8 +34,8 @@ const QUESTIONS: &[CaseQuestion] = &[
         status: 4,
         answer: &[
             "the boot line cannot be computed, so its files are not edited",
-            "add these words by hand to GRUB_CMDLINE_LINUX_DEFAULT in /etc/default/grub, then run `update-grub`: \
-             isolcpus=managed_irq,domain,2-3 nohz_full=2-3",
+            "add these parameters by hand to GRUB_CMDLINE_LINUX_DEFAULT in /etc/default/grub, then run \
+             `update-grub`: isolcpus=managed_irq,domain,2-3 nohz_full=2-3",
         ],
         never: &["+++"],
     },
@@ -43,8 +44,8 @@ const QUESTIONS: &[CaseQuestion] = &[
         command: "boot show --root CASE",
         status: 0,
         answer: &[
-            "/etc/default/grub.d/hetzner.cfg:2 sets GRUB_CMDLINE_LINUX_DEFAULT again, so these words of \
-                 /etc/default/grub:2 do not reach the kernel: quiet splash isolcpus=2-3 nohz_full=2-3",
+            "/etc/default/grub.d/hetzner.cfg:2 sets GRUB_CMDLINE_LINUX_DEFAULT again, so these parameters of \
+             /etc/default/grub:2 do not reach the kernel: quiet splash isolcpus=2-3 nohz_full=2-3",
         ],
         never: &[],
     },
@@ -88,8 +89,9 @@ const QUESTIONS: &[CaseQuestion] = &[
         command: "boot show --root CASE",
         status: 0,
         answer: &[
-            "/boot/firmware/cmdline.txt has no place for the boot line",
-            "the firmware takes the first: these words reach no kernel: isolcpus=3 nohz_full=3 rcu_nocbs=3",
+            "/boot/firmware/cmdline.txt has no line for kernel parameters",
+            "the firmware reads only the first: these parameters do not reach the kernel: isolcpus=3 nohz_full=3 \
+             rcu_nocbs=3",
         ],
         never: &["line of cannot be edited", "()"],
     },
@@ -98,8 +100,8 @@ const QUESTIONS: &[CaseQuestion] = &[
         command: "trace longest-run CASE/irqsoff.txt",
         status: 0,
         answer: &[
-            "Longest time with interrupts off: 49040 us CPU 1, kswapd0[91], from _raw_spin_lock_irq+0x1a/0x40 to \
-             shrink_inactive_list+0x165/0x420",
+            "Longest time with interrupts disabled: 49040 us CPU 1, kswapd0[91], from _raw_spin_lock_irq+0x1a/0x40 \
+             to shrink_inactive_list+0x165/0x420",
             "How long a thread ran without interruption cannot be read from it",
         ],
         never: &["Max uninterrupted exec"],
@@ -152,7 +154,7 @@ const QUESTIONS: &[CaseQuestion] = &[
         status: 0,
         answer: &[
             "all 86,233 28.48 s 44.99 s 44.99 s 44.99 s - 49.32 s",
-            "the file states neither a unit nor what it measured",
+            "the file contains neither a unit nor what it measured",
         ],
         never: &[],
     },
@@ -180,7 +182,7 @@ const SILENT_WORDS: &[(&str, &str, &str)] = &[
         "foreign-parameter",
         "write workqueue.unbound_cpus=0",
     ),
-    ("irqpoll", "irqpoll", "take it out"),
+    ("irqpoll", "irqpoll", "remove it"),
     (
         "processor_idle.max_cstate=0",
         "foreign-parameter",
@@ -238,7 +240,7 @@ fn explained(line: &str, kernel: &str, cpus: &str) -> Value {
         ])
         .output()
         .unwrap();
-    serde_json::from_slice(&output.stdout).unwrap()
+    document(&output.stdout).unwrap()
 }
 
 #[test]
@@ -311,7 +313,7 @@ fn output_json(machine: &str, args: &[&str]) -> Value {
         .output()
         .unwrap();
     let errors = String::from_utf8_lossy(&output.stderr).into_owned();
-    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {errors}"))
+    document(&output.stdout).unwrap_or_else(|error| panic!("{error}: {errors}"))
 }
 
 /// Returns a text field of each object of a list.

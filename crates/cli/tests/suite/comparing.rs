@@ -3,6 +3,7 @@
 //! The tests cover the compared values, the reported differences of the environment, and rules for results that are
 //! mixed, empty or of another version.
 
+use crate::support::schemas::document;
 use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -27,12 +28,12 @@ fn text(arguments: &[&str]) -> String {
 fn compared(arguments: &[&str]) -> Value {
     let mut all = vec!["compare", "--json"];
     all.extend(arguments);
-    serde_json::from_slice(&quietcore(&all).stdout).unwrap()
+    document(&quietcore(&all).stdout).unwrap()
 }
 
 fn everything() -> Value {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/results/everything.json");
-    serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
+    document(fs::read(path).unwrap()).unwrap()
 }
 
 struct ComparisonFiles(tempfile::TempDir);
@@ -88,7 +89,10 @@ fn expected_wake_ups_are_compared_if_both_files_have_them() {
         assert_eq!(found(&one_raw, "CPU 3", "p99.9"), [("samples", 3_203)]);
         assert_eq!(found(&one_raw, "CPU 3 due", "p99.9"), []);
     }
-    assert!(text(&["compare", &a, &b]).contains("b.json, CPU 3 due: all expected wake-ups, of both"));
+    assert!(text(&["compare", &a, &b]).contains("b.json, CPU 3 due: all expected wake-ups of both"));
+    assert!(text(&["compare", &a, &b]).contains("max: the highest. `due` covers every expected wake-up"));
+    assert!(text(&["compare", &a, &b]).ends_with("repeat each four times or more, and compare the directories."));
+    assert!(text(&["compare", &a, "--require", "max < 1ns"]).contains(" 0 of "));
     let said = text(&["compare", &a, &raw]);
     assert!(said.contains("raw.json, CPU 3: the samples of both"), "{said}");
 }
@@ -125,9 +129,7 @@ fn a_requirement_applies_to_expected_wake_ups_of_its_kind() {
     });
     assert_eq!(judged("noise max < 1s", &wake_ups), [" not_shown -"]);
     assert_eq!(status("noise max < 1s", &wake_ups), 1);
-    assert!(
-        text(&["compare", &wake_ups, "--require", "noise max < 1s"]).contains("there is no gap of a busy loop in it")
-    );
+    assert!(text(&["compare", &wake_ups, "--require", "noise max < 1s"]).contains("it contains no gap of a busy loop"));
 }
 
 #[test]
@@ -193,7 +195,7 @@ fn a_csv_export_compares_like_the_result_itself() {
     let a = files.write("a.json", |_| {});
     let table = files.0.path().join("a.csv");
     let table = table.to_str().unwrap();
-    let written = quietcore(&["report", &a, "--as", "csv", "--out", table]);
+    let written = quietcore(&["report", &a, "--format", "csv", "--out", table]);
     assert!(written.status.success());
     let errors = String::from_utf8(written.stderr).unwrap();
     assert!(
@@ -211,7 +213,7 @@ fn a_csv_export_compares_like_the_result_itself() {
 fn parts_that_a_format_omits_are_reported() {
     let files = ComparisonFiles::new();
     let a = files.write("a.json", |_| {});
-    let output = quietcore(&["report", &a, "--as", "cyclictest"]);
+    let output = quietcore(&["report", &a, "--format", "cyclictest"]);
     let errors = String::from_utf8(output.stderr).unwrap();
     for part in [
         "cyclictest has no place for",
@@ -220,6 +222,28 @@ fn parts_that_a_format_omits_are_reported() {
     ] {
         assert!(errors.contains(part), "{errors}");
     }
+}
+
+#[test]
+fn options_about_sets_are_refused_for_single_files() {
+    let files = ComparisonFiles::new();
+    let [a, b] = ["a.json", "b.json"].map(|name| files.write(name, |_| {}));
+    for option in [&["--fail-on-worse"][..], &["--detect", "5us"]] {
+        let output = quietcore(&[&["compare", &a, &b], option].concat());
+        let errors = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{errors}");
+        assert!(errors.contains(option[0]) && output.stdout.is_empty(), "{errors}");
+    }
+}
+
+#[test]
+fn files_of_different_quantities_are_not_called_comparable() {
+    let foreign = |name: &str| format!("{}/../../fixtures/foreign/{name}", env!("CARGO_MANIFEST_DIR"));
+    let said = text(&["compare", &foreign("cyclictest-2.4.json"), &foreign("oslat-1.10.txt")]);
+    assert!(
+        said.ends_with("No quantity of these files can be compared with the first one."),
+        "{said}"
+    );
 }
 
 #[test]
@@ -250,7 +274,7 @@ fn empty_results_are_handled() {
         );
         assert_eq!(all["differences"], json!([]), "{file}");
         for format in formats::writers().map(|format| format.name).chain(["html"]) {
-            let output = quietcore(&["report", file, "--as", format]);
+            let output = quietcore(&["report", file, "--format", format]);
             assert!(output.status.success(), "{file} as {format}");
             let text = String::from_utf8(output.stdout).unwrap().to_lowercase();
             assert!(

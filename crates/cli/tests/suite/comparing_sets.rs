@@ -1,6 +1,7 @@
 //! `compare` on sets of repetitions: which differences are reported, which are not, and when there is no verdict.
 
 use crate::support::program::quietcore;
+use crate::support::schemas::document;
 use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
@@ -8,7 +9,7 @@ use std::path::Path;
 /// Writes a run of one thread with this latency; `change` may modify its JSON.
 fn write(dir: &Path, number: usize, late_ns: u64, change: &dyn Fn(&mut Value)) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/results/everything.json");
-    let mut run: Value = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
+    let mut run: Value = document(fs::read(path).unwrap()).unwrap();
     run["threads"].as_array_mut().unwrap().truncate(1);
     run["environment"]["emulated"] = false.into();
     run["not_representative"] = json!([]);
@@ -60,14 +61,20 @@ fn a_slower_set_is_reported_as_worse_with_the_difference() {
     assert_eq!(status, Some(0), "{said}");
     assert!(said.contains("5 runs, against"), "{said}");
     assert!(said.contains("WORSE p50: "), "{said}");
+    assert!(said.contains("WORSE: shown to be higher than in "), "{said}");
+    assert!(
+        said.contains("two is WORSE than ") && said.ends_with(" no difference is shown."),
+        "{said}"
+    );
     assert!(!said.contains("before or after"), "they were measured in turn: {said}");
     assert_eq!(comparison(&dir, ["one", "two"], &["--fail-on-worse"]).0, Some(1));
     let (status, said) = comparison(&dir, ["two", "one"], &["--fail-on-worse"]);
     assert_eq!(status, Some(0));
     assert!(said.contains("better p50: ") && !said.contains("WORSE"), "{said}");
+    assert!(said.contains("one is better than "), "{said}");
 
     let (_, text) = comparison(&dir, ["one", "two"], &["--json"]);
-    let all: Value = serde_json::from_str(&text).unwrap();
+    let all: Value = document(&text).unwrap();
     let (asked, answer) = (&all["sets"][0]["answers"][0][0], &all["sets"][0]["answers"][0][1]);
     assert_eq!(
         (&asked["thread"], &asked["number"]),
@@ -87,8 +94,9 @@ fn an_unproved_difference_states_the_needed_repetitions() {
     let (status, said) = comparison(&dir, ["one", "two"], &["--detect", "100ns", "--fail-on-worse"]);
     assert_eq!(status, Some(0), "{said}");
     assert!(said.contains("p50: no difference shown"), "{said}");
+    assert!(said.contains("No difference between "), "{said}");
     assert!(
-        said.contains("one of 100 ns by ") && said.contains(" runs of each, "),
+        said.contains("100 ns with ") && said.contains(" runs of each, "),
         "{said}"
     );
 }
@@ -106,7 +114,7 @@ fn differences_in_how_threads_were_measured_are_reported() {
     }
     let (_, said) = comparison(&dir, ["one", "two"], &[]);
     assert!(
-        said.contains("May be the reason: CPU 3 interval_ns was 1000007, is 2000000."),
+        said.contains("Possible reason: CPU 3 interval_ns was 1000007, is 2000000."),
         "{said}"
     );
     write(&dir.path().join("two"), 1, SLOW[0], &|_| {});
@@ -126,10 +134,10 @@ fn files_before_and_after_with_form_two_sets() {
     let (one, two) = (files("one"), files("two"));
     let mut words = vec!["compare", "--json"];
     words.extend(one.iter().map(String::as_str));
-    words.push("--with");
+    words.push("--versus");
     words.extend(two.iter().map(String::as_str));
     let output = quietcore(&words);
-    let all: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let all: Value = document(&output.stdout).unwrap();
     let set = &all["sets"][0];
     assert_eq!((&set["first_runs"], &set["other_runs"]), (&json!(5), &json!(5)));
     assert_eq!(set["answers"][0][1]["verdict"], "higher");
@@ -154,7 +162,7 @@ fn without_enough_evidence_there_is_no_verdict() {
     let doubtful = sets(&FAST, &SLOW, &|run| run["not_representative"] = json!(["cpu_shared"]));
     let (_, said) = comparison(&doubtful, ["one", "two"], &[]);
     assert!(
-        said.contains("WORSE") && said.contains("Not as the machine will be used"),
+        said.contains("WORSE") && said.contains("Not representative of normal operation"),
         "{said}"
     );
 
@@ -170,7 +178,7 @@ fn without_enough_evidence_there_is_no_verdict() {
     let (_, said) = comparison(&dir, ["one", "two"], &[]);
     assert!(said.contains("were measured before or after all of"), "{said}");
     assert!(
-        said.contains("May be the reason: ") && said.contains("was performance, is powersave"),
+        said.contains("Possible reason: ") && said.contains("was performance, is powersave"),
         "{said}"
     );
 }
@@ -182,18 +190,18 @@ fn a_directory_without_results_is_a_usage_error() {
     fs::create_dir(dir.path().join("two")).unwrap();
     let (status, said) = comparison(&dir, ["one", "two"], &[]);
     assert_eq!(status, Some(2), "{said}");
-    assert!(said.contains("holds no result"), "{said}");
+    assert!(said.contains("contains no result"), "{said}");
     // Pages alone are not results.
     fs::write(dir.path().join("one/0.html"), "<!doctype html>").unwrap();
     let (status, said) = comparison(&dir, ["one", "two"], &[]);
     assert_eq!(status, Some(2), "{said}");
-    assert!(said.contains("one holds no result"), "{said}");
+    assert!(said.contains("one contains no result"), "{said}");
     for name in ["one", "two"] {
         fs::write(dir.path().join(name).join("notes.txt"), "not a measurement").unwrap();
     }
     let (status, said) = comparison(&dir, ["one", "two"], &[]);
     assert_eq!(status, Some(2), "{said}");
-    assert!(said.contains("notes.txt cannot be understood"), "{said}");
+    assert!(said.contains("notes.txt cannot be parsed"), "{said}");
 }
 
 /// Returns the part of a page between two texts.
@@ -216,7 +224,7 @@ fn the_comparison_page_shows_differences_and_possible_reasons() {
     }
     let sets = [name("<b>one</b>"), name("two")];
     let out = name("page.html");
-    let words = ["compare", &sets[0], &sets[1], "--as", "html"];
+    let words = ["compare", &sets[0], &sets[1], "--format", "html"];
     let rule = ["--require", "p50 < 25us", "--out", &out];
     let status = quietcore(&[&words[..], &rule].concat());
     assert_eq!(status.status.code(), Some(1), "two does not hold it");
@@ -232,7 +240,7 @@ fn the_comparison_page_shows_differences_and_possible_reasons() {
     assert!(page.contains("<td class=\"bad\">worse</td>"), "{page}");
     let row = between(&page, "<th scope=\"row\">governor</th>", "</tr>");
     assert!(
-        row.contains("<td>performance</td>") && row.contains("may be the reason"),
+        row.contains("<td>performance</td>") && row.contains("possible reason"),
         "{row}"
     );
     assert!(page.contains("<td class=\"bad\">VIOLATED</td>") && page.contains("<td class=\"good\">holds</td>"));
@@ -249,7 +257,11 @@ fn the_comparison_page_shows_differences_and_possible_reasons() {
         "{shown}"
     );
     // Other formats and combinations are refused, and no file is written.
-    for wrong in [&["--as", "pdf"][..], &["--as", "html", "--json"], &["--out", "x.html"]] {
+    for wrong in [
+        &["--format", "pdf"][..],
+        &["--format", "html", "--json"],
+        &["--out", "x.html"],
+    ] {
         let refused = quietcore(&[&["compare", &sets[0], &sets[1]], wrong].concat());
         assert_eq!(refused.status.code(), Some(2), "{wrong:?}");
         assert!(refused.stdout.is_empty());
@@ -264,7 +276,7 @@ fn a_page_of_single_files_states_differences_and_no_verdict() {
         "compare",
         &file("one", "0.json"),
         &file("two", "1.json"),
-        "--as",
+        "--format",
         "html",
     ]);
     assert_eq!(output.status.code(), Some(0));

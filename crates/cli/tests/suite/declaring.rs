@@ -2,6 +2,7 @@
 //!
 //! Nothing is changed here. `lab/src/scenarios/declared.rs` tests the other commands on real kernels.
 
+use crate::support::schemas::document;
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -38,8 +39,8 @@ fn every_declared_partition_is_planned_on_a_captured_machine() {
     let root = machine();
     let output = quietcore(&["plan", "--root", &root, "--config", &config, "--json"]);
     assert!(output.status.success(), "{}", error_text(&output));
-    let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    let plans = document["plans"].as_array().unwrap();
+    let printed: serde_json::Value = document(&output.stdout).unwrap();
+    let plans = printed["plans"].as_array().unwrap();
     let isolated: Vec<&str> = plans.iter().map(|plan| plan["isolated"].as_str().unwrap()).collect();
     assert_eq!((isolated.len(), isolated[0]), (2, "5"));
     assert_ne!(isolated[1], "5", "what is named for one is not chosen for another");
@@ -57,9 +58,9 @@ fn every_declared_partition_is_planned_on_a_captured_machine() {
         "a",
         "--json",
     ]);
-    let document: serde_json::Value = serde_json::from_slice(&one.stdout).unwrap();
+    let printed: serde_json::Value = document(&one.stdout).unwrap();
     assert_eq!(
-        document["isolated"], "5",
+        printed["isolated"], "5",
         "one plan has the form that one plan always has"
     );
 }
@@ -75,7 +76,7 @@ fn invalid_declarations_are_reported_with_file_and_line() {
         (
             "[[partition]]\ncpus = \"5\"\n[[partition]]\nname = \"b\"\ncpus = \"5-6\"\n",
             3,
-            "CPU 5 is declared for partition rt already",
+            "CPU 5 is already declared for partition rt",
         ),
         (
             "[[partition]]\ncpus = \"0x20\"\n[[partition]]\nname = \"b\"\ncpus = \"5\"\n",
@@ -86,7 +87,7 @@ fn invalid_declarations_are_reported_with_file_and_line() {
         (
             "[[partition]]\ncpus = \"5\"\nirq_here = [\"nobody*\"]\n",
             1,
-            "no interrupt is called",
+            "no interrupt matches",
         ),
         (
             "[[partition]]\ncpus = \"5\"\nwith = [\"owner=ana\"]\n",

@@ -1,6 +1,7 @@
 //! `explain --cmdline LINE` without `--kernel`: what is valid on some kernel is not an error, and the assumed kernel is
 //! stated.
 
+use crate::support::schemas::document;
 use serde_json::Value;
 use std::process::Command;
 
@@ -12,8 +13,47 @@ fn judged(words: &[&str]) -> (Option<i32>, Value) {
         .output()
         .unwrap();
     let text = String::from_utf8_lossy(&output.stdout);
-    let report = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{words:?}: {error}: {text}"));
+    let report = document(&*text).unwrap_or_else(|error| panic!("{words:?}: {error}: {text}"));
     (output.status.code(), report)
+}
+
+/// Returns what a refused command writes to standard error.
+fn refused(words: &[&str]) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_quietcore"))
+        .args(words)
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2), "{words:?}");
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn a_misspelled_word_gets_a_suggestion_wherever_it_is_typed() {
+    for (words, meant) in [
+        (["explain", "partiton"].as_slice(), "did you mean partition"),
+        (&["explain", "irq_afinity"], "did you mean irq_affinity"),
+        (&["explain", "check"], "`quietcore check --help` describes the command"),
+        (
+            &["explain", "boot", "set"],
+            "`quietcore boot --help` describes the command",
+        ),
+        (&["check", "--ignore", "irq-hre:irq/24"], "did you mean irq-here"),
+        (&["plan", "--with", "stat_intervall=60"], "did you mean stat_interval"),
+        (&["plan", "--profile", "strikt"], "'strict'"),
+        (&["aply"], "'apply'"),
+    ] {
+        let said = refused(words);
+        assert!(said.contains(meant), "{words:?}: {said}");
+    }
+    assert!(!refused(&["explain", "xyzzyxyzzy"]).contains("did you mean"));
+}
+
+#[test]
+fn a_term_is_explained_in_any_case_and_by_its_json_too() {
+    let (status, report) = judged(&["Wake-Up-Latency"]);
+    assert_eq!(status, Some(0), "{report}");
+    assert_eq!(report["entries"][0]["kind"], "term", "{report}");
+    assert_eq!(report["entries"][0]["name"], "wake-up latency", "{report}");
 }
 
 /// Returns the public command lines that have no error on their own kernel.

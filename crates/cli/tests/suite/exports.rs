@@ -2,6 +2,7 @@
 //!
 //! The golden files of `matrix.rs` cover the exported text. The lab covers its effect on a machine.
 
+use crate::support::schemas::document;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -40,7 +41,7 @@ fn in_shell(test: &str, shell: &[&str], arguments: &[&str]) -> Option<Output> {
 
 /// Exports the script of a captured machine to a file.
 fn script(folder: &Path) -> String {
-    let made = quietcore(V1, &["--export", "shell", "--export-to", folder.to_str().unwrap()]);
+    let made = quietcore(V1, &["--format", "shell", "--out", folder.to_str().unwrap()]);
     assert_eq!(made.status.code(), Some(0), "{}", String::from_utf8_lossy(&made.stderr));
     let path = String::from_utf8(made.stdout).unwrap();
     path.trim_end().to_owned()
@@ -113,7 +114,7 @@ tasks | awk -v me="^$$/" '$1 ~ me { print NF, $2, $3 }'
 fn exported_files_are_never_overwritten() {
     let dir = tempfile::tempdir().unwrap();
     let folder = dir.path().to_str().unwrap();
-    let arguments = ["--export", "cgconfig", "--export-to", folder];
+    let arguments = ["--format", "cgconfig", "--out", folder];
     assert_eq!(quietcore(V1, &arguments).status.code(), Some(0));
     let configuration = dir.path().join("etc/cgconfig.conf");
     fs::write(&configuration, "mine").unwrap();
@@ -123,10 +124,10 @@ fn exported_files_are_never_overwritten() {
 
 #[test]
 fn the_json_export_has_every_file() {
-    let output = quietcore(V1, &["--export", "tuned", "--json"]);
-    let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(document["schema"], "quietcore.export/1");
-    let files = document["files"].as_array().unwrap();
+    let output = quietcore(V1, &["--format", "tuned", "--json"]);
+    let printed: serde_json::Value = document(&output.stdout).unwrap();
+    assert_eq!(printed["schema"], "quietcore.export/1");
+    let files = printed["files"].as_array().unwrap();
     assert_eq!(files.len(), 2);
     assert_eq!(files[0]["path"], "/etc/tuned/quietcore-rt/tuned.conf");
     assert_eq!(files[0]["mode"], "0644");

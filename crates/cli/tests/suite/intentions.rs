@@ -2,6 +2,7 @@
 //! packages write them.
 
 use crate::support::captured::CaptureFixture;
+use crate::support::schemas::document;
 use serde_json::Value;
 use std::process::Command;
 
@@ -62,7 +63,7 @@ impl CaptureFixture {
             .output()
             .unwrap();
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        let json: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {said}"));
+        let json: Value = document(&output.stdout).unwrap_or_else(|error| panic!("{error}: {said}"));
         let errors = json["findings"].as_array().unwrap().iter();
         let errors = errors.filter(|one| one["level"] == "error");
         let intention = &json["intention"];
@@ -157,7 +158,7 @@ fn allowed_cpus_of_systemd_slices_are_recognized() {
     );
     assert!(named.contains("CPU 5 is NOT ISOLATED; CPU 2 is isolated"), "{named}");
     let seen = captured.output_of(&["inspect"]);
-    assert!(seen.contains("CPU 2-3,6-7 kept free by AllowedCPUs"), "{seen}");
+    assert!(seen.contains("blocks services and sessions from CPU 2-3,6-7"), "{seen}");
     bound("user.slice", "0-7");
     assert_eq!(captured.check().0, "nobody", "no CPU is left");
 }

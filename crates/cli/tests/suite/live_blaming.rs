@@ -3,6 +3,7 @@
 //! The times add up to the nanosecond, and nothing is left behind.
 
 use crate::support::alone::{alone, cpu};
+use crate::support::schemas::document;
 use crate::support::traced;
 use crate::support::traced::{check_accounts, instances, tracing};
 use serde_json::Value;
@@ -48,7 +49,7 @@ fn a_thread_that_takes_the_cpu_is_named_with_count_and_time() {
         "{}",
         String::from_utf8_lossy(&output.stderr)
     );
-    let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let answer: Value = document(&output.stdout).unwrap();
     assert_eq!(answer["schema"], "quietcore.blame/1");
     let cpu = &answer["cpus"][0];
     check_accounts(cpu);
@@ -88,7 +89,7 @@ fn gaps_and_events_are_joined_on_every_supported_clock() {
                 .output()
                 .unwrap();
             assert_eq!(output.status.code(), Some(0), "{asked}");
-            let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+            let answer: Value = document(&output.stdout).unwrap();
             assert_eq!(answer["clock"], shown);
             let cpu = &answer["cpus"][0];
             check_accounts(cpu);
@@ -164,7 +165,7 @@ fn the_start_of_the_watch_is_announced() {
     let mut child = blame(&["--for", "60s", "--policy", "fifo:7"]).spawn().unwrap();
     let mut says = BufReader::new(child.stderr.take().unwrap()).lines();
     let first = says.next().unwrap().unwrap();
-    assert_eq!(first, format!("CPU {} is watched from now on", cpu()));
+    assert_eq!(first, format!("watching CPU {} from now on", cpu()));
     let begun = Instant::now();
     std::thread::sleep(Duration::from_millis(300));
     assert_eq!(policies_of_samplers(child.id()), [(libc::SCHED_FIFO, 7)]);
@@ -172,7 +173,7 @@ fn the_start_of_the_watch_is_announced() {
     // SAFETY: a plain call. The child has not been waited for, so its pid is still valid.
     unsafe { libc::kill(child.id().cast_signed(), libc::SIGINT) };
     let output = child.wait_with_output().unwrap();
-    let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let answer: Value = document(&output.stdout).unwrap();
     let watched_ns = answer["cpus"][0]["duration_ns"].as_u64().unwrap();
     assert!(
         watched_ns >= least_ns,
@@ -243,7 +244,7 @@ fn the_page_has_the_answer_and_an_unwritable_path_is_reported_first() {
     }
     let dir = tempfile::tempdir().unwrap();
     let page = dir.path().join("blame.html");
-    let output = blame(&["--for", "1s", "--html", page.to_str().unwrap()])
+    let output = blame(&["--for", "1s", "--page", page.to_str().unwrap()])
         .output()
         .unwrap();
     assert_eq!(
@@ -252,7 +253,7 @@ fn the_page_has_the_answer_and_an_unwritable_path_is_reported_first() {
         "{}",
         String::from_utf8_lossy(&output.stderr)
     );
-    let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let answer: Value = document(&output.stdout).unwrap();
     let page = std::fs::read_to_string(page).unwrap();
     assert!(page.starts_with("<!doctype html>") && page.ends_with("</html>\n"));
     let gaps = answer["cpus"][0]["gaps"].as_u64().unwrap();
@@ -262,7 +263,7 @@ fn the_page_has_the_answer_and_an_unwritable_path_is_reported_first() {
 
     let nowhere = dir.path().join("no/such/place.html");
     let begun = Instant::now();
-    let output = blame(&["--for", "60s", "--html", nowhere.to_str().unwrap()])
+    let output = blame(&["--for", "60s", "--page", nowhere.to_str().unwrap()])
         .output()
         .unwrap();
     assert!(!output.status.success(), "{output:?}");

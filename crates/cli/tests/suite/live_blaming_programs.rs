@@ -3,6 +3,7 @@
 //! Its own system calls do not count as stolen time, its exit is reported, and nothing is left behind.
 
 use crate::support::alone::{alone, cpu};
+use crate::support::schemas::document;
 use crate::support::traced;
 use crate::support::traced::{check_accounts, instances, tracing};
 use root::Tracefs;
@@ -25,7 +26,7 @@ fn blame(args: &[&str]) -> Output {
 fn answer(output: &Output) -> Value {
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{said}");
-    serde_json::from_slice(&output.stdout).unwrap()
+    document(&output.stdout).unwrap()
 }
 
 /// Runs `work` while a thread takes the CPU for 2 ms repeatedly.
@@ -135,7 +136,7 @@ fn a_running_process_is_watched_on_its_cpus_and_continues() {
         assert_eq!(answer["program"]["until"], "time");
         assert!(answer["program"]["ended"].is_null());
     }
-    assert!(spinner.0.try_wait().unwrap().is_none(), "it goes on");
+    assert!(spinner.0.try_wait().unwrap().is_none(), "continues");
     assert_eq!(instances(&tracefs), before);
 }
 

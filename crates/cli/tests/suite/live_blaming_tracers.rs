@@ -2,6 +2,7 @@
 //! answer and names the missing option. Nothing is left behind, and shared settings are restored.
 
 use crate::support::alone::{alone, cpu};
+use crate::support::schemas::document;
 use crate::support::traced::{check_accounts, instances, tracing};
 use serde_json::Value;
 use std::process::{Command, Output, Stdio};
@@ -48,7 +49,7 @@ fn available_tracers_report_and_without_them_the_answer_is_complete() {
     let (output, first) = blame(&["--json"]);
     let told = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{told}");
-    let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let answer: Value = document(&output.stdout).unwrap();
     check_accounts(&answer["cpus"][0]);
     for (name, tracer, config) in TRACERS {
         let (by, why) = (&answer[name]["by"], answer[name]["why"].to_string());

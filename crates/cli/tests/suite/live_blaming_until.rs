@@ -1,7 +1,8 @@
-//! `blame --until`: the run ends at the first gap that is long enough and shows it. Also `blame` without permission to
+//! `blame --break`: the run ends at the first gap that is long enough and shows it. Also `blame` without permission to
 //! trace, which reports counters instead.
 
 use crate::support::alone::{alone, cpu};
+use crate::support::schemas::document;
 use crate::support::traced::{check_accounts, disturbed, tracing};
 use serde_json::Value;
 use std::os::unix::process::CommandExt;
@@ -19,7 +20,7 @@ fn blame(args: &[&str]) -> Command {
 
 fn answer(output: &Output) -> Value {
     let said = String::from_utf8_lossy(&output.stderr);
-    serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{:?}: {said}", output.status))
+    document(&output.stdout).unwrap_or_else(|_| panic!("{:?}: {said}", output.status))
 }
 
 #[test]
@@ -30,7 +31,7 @@ fn the_first_long_gap_ends_the_run_and_is_shown_with_its_events() {
     }
     let begun = Instant::now();
     let (output, _) = disturbed(Duration::from_millis(50), TAKES, || {
-        blame(&["--for", "300s", "--until", "1ms"]).output().unwrap()
+        blame(&["--for", "300s", "--break", "1ms"]).output().unwrap()
     });
     let took = begun.elapsed();
     assert_eq!(output.status.code(), Some(1));
@@ -59,7 +60,7 @@ fn without_a_long_gap_the_run_is_ordinary() {
     if let Err(why) = tracing() {
         return println!("SKIP: without_a_long_gap_the_run_is_ordinary: {why}");
     }
-    let output = blame(&["--for", "300ms", "--until", "100s"]).output().unwrap();
+    let output = blame(&["--for", "300ms", "--break", "100s"]).output().unwrap();
     assert_eq!(output.status.code(), Some(0));
     assert!(answer(&output)["found"].is_null());
 }
@@ -76,11 +77,11 @@ fn the_first_long_gap_of_a_program_ends_the_run_too() {
         .unwrap();
     let pid = spinner.id().to_string();
     let ((of_command, of_process), _) = disturbed(Duration::from_millis(100), TAKES, || {
-        let of_process = blame(&["--for", "300s", "--until", "1ms", "--pid", &pid]).output();
+        let of_process = blame(&["--for", "300s", "--break", "1ms", "--pid", &pid]).output();
         let own = [
             "--for",
             "300s",
-            "--until",
+            "--break",
             "1ms",
             "--",
             "/bin/sh",
@@ -124,7 +125,10 @@ fn without_permission_to_trace_there_are_counts_but_no_times() {
     assert_eq!(output.status.code(), Some(0));
     assert!(answer["no_trace"].is_string(), "{answer}");
     let said = String::from_utf8_lossy(&output.stderr);
-    assert!(said.contains("counters stand in") && said.contains("next:"), "{said}");
+    assert!(
+        said.contains("only counters are used") && said.contains("next:"),
+        "{said}"
+    );
     let cpu = &answer["cpus"][0];
     check_accounts(cpu);
     let rows = cpu["interruptions"].as_array().unwrap();

@@ -1,6 +1,7 @@
 //! `check` by a user who may not read the journal: the applied changes are unknown, so nothing is reported as quiet.
 
 use crate::support::alone::small_disk;
+use crate::support::schemas::document;
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
@@ -30,15 +31,19 @@ fn without_access_to_the_journal_the_state_is_reported_as_unknown() {
         .status()
         .unwrap();
     assert!(mounted.success());
-    let output = Command::new(tool)
-        .args(["check", "--for", "0s", "--json"])
-        .uid(NOBODY_UID)
-        .gid(NOBODY_UID)
-        .current_dir("/")
-        .output()
-        .unwrap();
+    let check = |form: &str| {
+        let mut command = Command::new(tool);
+        command
+            .args(["check", "--for", "0s", form])
+            .uid(NOBODY_UID)
+            .gid(NOBODY_UID);
+        command.current_dir("/").output().unwrap()
+    };
+    let verdict = String::from_utf8(check("--quiet").stdout).unwrap();
+    assert!(!verdict.contains("No CPU is isolated"), "{verdict}");
+    let output = check("--json");
     let said = String::from_utf8_lossy(&output.stderr);
-    let json: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {said}"));
+    let json: Value = document(&output.stdout).unwrap_or_else(|error| panic!("{error}: {said}"));
     let unseen = json["unseen"].to_string();
     assert!(
         unseen.contains("the journal in /run/quietcore could not be read"),

@@ -1,6 +1,7 @@
 //! `measure run FILE` on this machine: the article's files on the available CPUs, our own format, files that are
 //! refused before anything starts, and complete cleanup.
 
+use crate::support::schemas::document;
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::fs;
@@ -170,8 +171,8 @@ fn several_samplers_and_a_load_run_from_the_own_form() {
         &["measure", "run", "run.toml", "--json", "--out", "all.json"],
     );
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    let printed: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let kept: Value = serde_json::from_slice(&fs::read(folder.path().join("all.json")).unwrap()).unwrap();
+    let printed: Value = document(&output.stdout).unwrap();
+    let kept: Value = document(fs::read(folder.path().join("all.json")).unwrap()).unwrap();
     assert_eq!(printed, kept);
     let threads = printed["threads"].as_array().unwrap();
     let kinds: Vec<&str> = threads.iter().map(|thread| thread["kind"].as_str().unwrap()).collect();
@@ -186,7 +187,7 @@ fn several_samplers_and_a_load_run_from_the_own_form() {
     assert!(lasted(1) < lasted(0), "{threads:?}");
     assert_eq!(printed["programs"][0]["name"], "short");
     assert_eq!(printed["programs"][0]["succeeded"], 1);
-    let wake: Value = serde_json::from_slice(&fs::read(folder.path().join("wake.json")).unwrap()).unwrap();
+    let wake: Value = document(fs::read(folder.path().join("wake.json")).unwrap()).unwrap();
     assert_eq!(wake["threads"].as_array().unwrap().len(), 1);
     assert_eq!(wake["threads"][0], printed["threads"][0]);
 }
@@ -199,7 +200,7 @@ fn programs_that_share_the_measured_cpu_or_exit_early_are_reported() {
     let program = format!("[[program]]\ncommand = \"false\"\ncpus = \"{highest}\"\nafter_failure = \"respawn\"\n");
     fs::write(folder.path().join("run.toml"), own(&highest, &program)).unwrap();
     let output = run(folder.path(), &["measure", "run", "run.toml", "--json"]);
-    let printed: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let printed: Value = document(&output.stdout).unwrap();
     let has = |id: &str| {
         printed["findings"]
             .as_array()
@@ -221,7 +222,7 @@ fn the_run_can_end_with_a_program() {
     let begun = Instant::now();
     let output = run(folder.path(), &["measure", "run", "run.toml", "--json"]);
     assert!(begun.elapsed() < Duration::from_secs(600));
-    let printed: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let printed: Value = document(&output.stdout).unwrap();
     assert_eq!(printed["complete"], false);
     let mut findings = printed["findings"].as_array().unwrap().iter();
     assert!(findings.any(|note| note["id"] == "ended_by_program"), "{printed}");
@@ -256,7 +257,7 @@ fn unsupported_runs_are_refused_with_the_position_and_start_nothing() {
             "run.cfg",
             "line 3, column 3",
             "`colour`",
-            "next: there are cpu_affinity",
+            "next: the keys are cpu_affinity",
         ],
     );
     refused(&timer("stats.filename /no/such/folder/x.txt"), 2, &["/no/such/folder"]);
@@ -290,7 +291,7 @@ fn unsupported_runs_are_refused_with_the_position_and_start_nothing() {
         2,
         &["line 8, column 10", "DEADLINE"],
     );
-    refused("", 2, &["nothing in this file measures"]);
+    refused("", 2, &["no section of this file measures"]);
 
     let folder = tempfile::tempdir().unwrap();
     for (file, status) in [("absent.cfg", 2), (".", 2)] {
@@ -303,7 +304,7 @@ fn unsupported_runs_are_refused_with_the_position_and_start_nothing() {
 fn check_shows_what_would_run_and_starts_nothing() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("host2.cfg"), article("host2.cfg")).unwrap();
-    let output = run(folder.path(), &["measure", "run", "--check", "host2.cfg"]);
+    let output = run(folder.path(), &["measure", "run", "--dry-run", "host2.cfg"]);
     let said = text(&output.stdout);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let (_, highest) = ends();
@@ -356,7 +357,7 @@ fn an_interrupted_run_ends_its_programs_and_prints_its_statistics() {
     root::process::send(child.id(), 2);
     let output = child.wait_with_output().unwrap();
     assert_eq!(with_word(&word), 0);
-    let printed: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let printed: Value = document(&output.stdout).unwrap();
     assert_eq!(printed["complete"], false);
     assert!(folder.path().join("wake.json").exists());
 }

@@ -2,6 +2,7 @@
 //! second, the lists of the worst samples soon fill up, and no memory grows after that. The tests observe the running
 //! binary from outside.
 
+use crate::support::schemas::document;
 use serde_json::Value;
 use std::fs;
 use std::process::{Child, Command, Stdio};
@@ -94,7 +95,7 @@ fn memory_use_is_constant_during_a_long_measurement() {
     });
     // SAFETY: a plain call. The child has not been waited for, so its pid is still valid.
     unsafe { libc::kill(child.id().cast_signed(), libc::SIGINT) };
-    let result: Value = serde_json::from_slice(&child.wait_with_output().unwrap().stdout).unwrap();
+    let result: Value = document(&child.wait_with_output().unwrap().stdout).unwrap();
     for thread in result["threads"].as_array().unwrap() {
         let list = if thread["kind"] == "latency" { "spikes" } else { "gaps" };
         let total = thread[format!("{list}_total")].as_u64().unwrap();

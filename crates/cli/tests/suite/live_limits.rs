@@ -2,6 +2,7 @@
 //! stated limit.
 
 use crate::support::alone::{alone, cpu};
+use crate::support::schemas::document;
 use serde_json::Value;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
@@ -58,7 +59,7 @@ fn world_executable_copy(dir: &Path) -> std::path::PathBuf {
 
 fn result(output: &Output) -> Value {
     let said = String::from_utf8_lossy(&output.stderr);
-    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {said}"))
+    document(&output.stdout).unwrap_or_else(|error| panic!("{error}: {said}"))
 }
 
 fn note<'a>(result: &'a Value, id: &str) -> Option<&'a Value> {
@@ -193,7 +194,7 @@ fn invalid_requests_are_refused_before_measuring() {
         (["latency", "--policy", "fifo:0"], "from 1 to 99"),
         (["latency", "--policy", "fifo:100"], "from 1 to 99"),
         (["latency", "--policy", "rr:-1"], "from 1 to 99"),
-        (["latency", "--policy", "other:5"], "has no priority"),
+        (["latency", "--policy", "other:5"], "takes no priority"),
         (["latency", "--policy", "deadline:2ms/1ms"], "does not fit into"),
         (["noise", "--policy", "fifo:4294967297"], "from 1 to 99"),
         (["latency", "--interval", "1us"], "10 us to 10 s"),

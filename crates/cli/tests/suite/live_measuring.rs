@@ -1,7 +1,8 @@
-//! The file of `measure --out` on this machine: valid at every moment, kept if the run is killed, correct on a disk
+//! The files of `measure --out --page` on this machine: valid at every moment, kept if the run is killed, correct on a disk
 //! that fills up. If it cannot be written, the run is refused before it measures.
 
 use crate::support::alone::{alone, cpu, small_disk};
+use crate::support::schemas::document;
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +14,7 @@ fn measure(kind: &str, seconds: u32, out: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_quietcore"));
     command
         .args(["measure", kind, "--cpus", &cpu(), "--for", &format!("{seconds}s")])
-        .arg("--out")
+        .args(["--page", "--out"])
         .arg(out)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
@@ -23,7 +24,7 @@ fn measure(kind: &str, seconds: u32, out: &Path) -> Command {
 /// Returns the result in the file, whose totals must add up; `None` if there is no file.
 fn read(path: &Path) -> Option<Value> {
     let bytes = fs::read(path).ok()?;
-    let value: Value = serde_json::from_slice(&bytes).unwrap();
+    let value: Value = document(&bytes).unwrap();
     assert_eq!(value["schema"], "quietcore.measure/1");
     for thread in value["threads"].as_array().unwrap() {
         let number = |name: &str| thread[name].as_u64().unwrap();
@@ -216,7 +217,7 @@ fn a_full_disk_loses_the_file_but_not_the_result() {
         "{}",
         error_text(&output)
     );
-    let printed: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let printed: Value = document(&output.stdout).unwrap();
     assert_eq!(printed["complete"], true, "the measurement itself is whole");
     let kept = read(&path).unwrap();
     assert!(kept["complete"] == false && recorded(&kept) > 0);
@@ -256,7 +257,7 @@ fn every_gap_is_in_the_file_and_is_read_back() {
         .arg(&gaps)
         .output()
         .unwrap();
-    let back: Value = serde_json::from_slice(&back.stdout).unwrap();
+    let back: Value = document(&back.stdout).unwrap();
     assert_eq!(back["format"], "gaps");
     let series = &back["threads"][0];
     assert_eq!(series["missed"].as_u64(), Some(lost), "{series}");

@@ -125,7 +125,9 @@ fn a_daemon_serves_metrics_and_writes_the_textfile() {
     let _silent = TcpStream::connect(("127.0.0.1", port)).unwrap();
     place.configure("[watch]\n");
     daemon.signal(libc::SIGHUP);
-    place.until("that they end", |line| line["message"] == "metrics are no longer given");
+    place.until("that they end", |line| {
+        line["message"] == "metrics are no longer served"
+    });
     until("a closed port", || TcpStream::connect(("127.0.0.1", port)).err());
     assert_eq!(daemon.end(), Some(0));
 }
@@ -148,7 +150,7 @@ fn a_daemon_serves_metrics_on_the_ipv6_loopback() {
     let line = place.until("where metrics are", |line| line["event"] == "metrics");
     assert_eq!(
         line["message"],
-        format!("metrics are to be served at http://[::1]:{}/metrics", address.port())
+        format!("metrics will be served at http://[::1]:{}/metrics", address.port())
     );
     let mut stream = until("a port", || TcpStream::connect(address).ok());
     stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();

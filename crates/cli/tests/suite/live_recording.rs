@@ -4,6 +4,7 @@
 
 use crate::support::alone::{alone, cpu};
 use crate::support::program::quietcore;
+use crate::support::schemas::document;
 use crate::support::traced::{instances, tracing};
 use serde_json::Value;
 use std::path::Path;
@@ -15,8 +16,7 @@ fn record(file: &Path, words: &[&str]) -> Output {
 }
 
 fn answer(output: &Output) -> Value {
-    serde_json::from_slice(&output.stdout)
-        .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&output.stderr)))
+    document(&output.stdout).unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&output.stderr)))
 }
 
 fn report(file: &Path) -> String {

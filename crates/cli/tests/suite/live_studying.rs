@@ -5,6 +5,7 @@
 
 use crate::support::alone;
 use crate::support::program::quietcore;
+use crate::support::schemas::document;
 use crate::support::studied::{BOTH, JOURNAL, is_able, output_text, run, state, study_of, until, written};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -99,7 +100,7 @@ fn a_study_runs_and_its_results_are_self_contained() {
     let first = results(&out);
     assert_eq!(first.keys().collect::<Vec<_>>(), ALL);
     for (name, text) in &first {
-        let result: Value = serde_json::from_str(text).unwrap();
+        let result: Value = document(text).unwrap();
         assert_eq!(result["complete"], true, "{name}");
         let partitioned = result["environment"]["partitioned"].as_str().unwrap_or_default();
         assert_eq!(
@@ -108,7 +109,7 @@ fn a_study_runs_and_its_results_are_self_contained() {
             "{name}: {partitioned}"
         );
     }
-    let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let answer: Value = document(&output.stdout).unwrap();
     assert_eq!(
         (&answer["schema"], &answer["done"]),
         (&Value::from("quietcore.study/1"), &Value::from(4))
@@ -122,7 +123,7 @@ fn a_study_runs_and_its_results_are_self_contained() {
         (&pair["first_runs"], &pair["withheld"]["why"]),
         (&Value::from(2), &Value::from("too_few"))
     );
-    let record: Value = serde_json::from_str(&fs::read_to_string(out.join("study.json")).unwrap()).unwrap();
+    let record: Value = document(fs::read_to_string(out.join("study.json")).unwrap()).unwrap();
     assert_eq!(
         (&record["seed"], record["order"].as_array().unwrap().len()),
         (&Value::from(3), 2)
@@ -159,7 +160,7 @@ fn a_study_runs_and_its_results_are_self_contained() {
     refuses_what_is_not_its_own(dir.path(), &out, &file);
 }
 
-/// `study report --html` writes the page and prints the same as without it. An unwritable page is reported.
+/// `study report --page` writes the page and prints the same as without it. An unwritable page is reported.
 fn a_page_is_made_of_it(dir: &Path, out: &Path, said_before: &[u8]) {
     let report = |page: &Path| {
         quietcore(&[
@@ -167,7 +168,7 @@ fn a_page_is_made_of_it(dir: &Path, out: &Path, said_before: &[u8]) {
             "report",
             &out.display().to_string(),
             "--json",
-            "--html",
+            "--page",
             &page.display().to_string(),
         ])
     };
@@ -226,7 +227,7 @@ fn check_differing_temperatures_are_reported(out: &Path) {
     }
 }
 
-/// `study report --as`: each format contains every cell, on standard output and in a file. An unknown format is refused
+/// `study report --format`: each format contains every cell, on standard output and in a file. An unknown format is refused
 /// and writes nothing.
 fn other_forms_are_made_of_it(dir: &Path, out: &Path) {
     let out = out.display().to_string();
@@ -237,7 +238,7 @@ fn other_forms_are_made_of_it(dir: &Path, out: &Path) {
         ("csv", "cell,isolation,"),
         ("gnuplot", "# quietcore study: "),
     ] {
-        let output = quietcore(&["study", "report", &out, "--as", form]);
+        let output = quietcore(&["study", "report", &out, "--format", form]);
         assert_eq!(output.status.code(), Some(0), "{}", output_text(&output));
         let text = String::from_utf8(output.stdout).unwrap();
         assert!(text.starts_with(first), "{form}: {text}");
@@ -245,13 +246,13 @@ fn other_forms_are_made_of_it(dir: &Path, out: &Path) {
             text.contains("none-idle") && text.contains("balanced-idle"),
             "{form}: {text}"
         );
-        let output = quietcore(&["study", "report", &out, "--as", form, "--out", &file]);
+        let output = quietcore(&["study", "report", &out, "--format", form, "--out", &file]);
         assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(0), &b""[..]));
         let written = fs::read_to_string(&file).unwrap();
         // The HTML page contains the name of its data file.
         assert_eq!(written.replace("\"form.json\"", "\"study.json\""), text, "{form}");
     }
-    for words in [["--as", "pdf"], ["--out", "x"]] {
+    for words in [["--format", "pdf"], ["--out", "x"]] {
         let output = quietcore(&[&["study", "report", &out][..], &words].concat());
         assert_eq!(output.status.code(), Some(2), "{words:?}: {}", output_text(&output));
     }
@@ -266,7 +267,7 @@ fn refuses_what_is_not_its_own(dir: &Path, out: &Path, file: &str) {
     };
     let own = fs::read_to_string(file).unwrap();
     written(dir, &own.replace("seed = 3", "seed = 4"));
-    refused("line 2 of its study.toml is `seed = 3`, and `seed = 4` in the file named now");
+    refused("line 2 of its study.toml is `seed = 3`, and `seed = 4` in the given file");
     written(dir, &own);
     let change = |path: &Path, from: &str, to: &str, why: &str| {
         let text = fs::read_to_string(path).unwrap();
@@ -290,7 +291,7 @@ fn refuses_what_is_not_its_own(dir: &Path, out: &Path, file: &str) {
         &result,
         &tool(version),
         &tool("0.0.1"),
-        "the version of quietcore of it is 0.0.1",
+        "the version of quietcore is 0.0.1 there",
     );
     change(&result, "\"complete\":true", "\"complete\":false", "it was interrupted");
     change(&result, "{", "", "1.json");
@@ -365,7 +366,7 @@ fn a_killed_study_is_cleaned_up_and_resumes() {
     let output = run(&file, &out);
     assert_eq!(output.status.code(), Some(0), "{}", output_text(&output));
     assert!(
-        output_text(&output).contains("had left active is undone"),
+        output_text(&output).contains("undid what a killed study had left active"),
         "{}",
         output_text(&output)
     );

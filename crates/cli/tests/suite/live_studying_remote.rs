@@ -4,6 +4,7 @@
 use crate::support::alone;
 use crate::support::board::SshServer;
 use crate::support::program::quietcore;
+use crate::support::schemas::document;
 use crate::support::studied::{BOTH, JOURNAL, is_able, output_text, state, study_of, until, written};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -99,7 +100,7 @@ fn a_study_runs_remotely_and_its_results_are_copied_here() {
         "{}",
         output_text(&output)
     );
-    let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let answer: Value = document(&output.stdout).unwrap();
     assert_eq!(
         (&answer["schema"], &answer["done"]),
         (&Value::from("quietcore.study/1"), &Value::from(4))
@@ -107,7 +108,7 @@ fn a_study_runs_remotely_and_its_results_are_copied_here() {
     let first = results(&out);
     assert_eq!(first.len(), 4, "{}", output_text(&output));
     for (name, text) in &first {
-        let result: Value = serde_json::from_str(text).unwrap();
+        let result: Value = document(text).unwrap();
         let partitioned = result["environment"]["partitioned"].as_str().unwrap_or_default();
         assert_eq!(partitioned == alone::cpu(), name.starts_with("balanced"), "{name}");
     }
@@ -127,7 +128,11 @@ fn a_study_runs_remotely_and_its_results_are_copied_here() {
 
     // The same command again does not connect. A command for another machine, or for this one without SSH, does not mix
     // results.
-    let again = board.study(file, &out).args(["--on-patience", "1s"]).output().unwrap();
+    let again = board
+        .study(file, &out)
+        .args(["--remote-timeout", "1s"])
+        .output()
+        .unwrap();
     assert_eq!(again.status.code(), Some(0), "{}", output_text(&again));
     assert!(!output_text(&again).contains("copying"), "{}", output_text(&again));
     assert_eq!(results(&out), first);
@@ -144,7 +149,7 @@ fn a_study_runs_remotely_and_its_results_are_copied_here() {
     let output = board.study(file, &out).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", output_text(&output));
     assert!(
-        output_text(&output).contains("3 of 4 runs are there already"),
+        output_text(&output).contains("3 of 4 runs are already complete"),
         "{}",
         output_text(&output)
     );
@@ -173,13 +178,13 @@ fn a_broken_link_loses_nothing() {
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", output_text(&output));
     assert!(
-        output_text(&output).contains("the link to root@127.0.0.1 broke"),
+        output_text(&output).contains("the link to root@127.0.0.1 was lost"),
         "{}",
         output_text(&output)
     );
     // The study went on during the interruption and was not restarted.
     assert!(
-        !output_text(&output).contains("are there already"),
+        !output_text(&output).contains("are already complete"),
         "{}",
         output_text(&output)
     );
@@ -299,7 +304,7 @@ fn a_refused_login_is_reported_with_the_reason() {
     refused(&board, &mut one("port", &port), 4, &["Connection refused"]);
     refused(&board, &mut one("none", "/no/such/ssh"), 4, &["/no/such/ssh"]);
     let mut missing = board.study(&file, &out("missing"));
-    let missing = missing.arg("--binary").arg(dir.path().join("missing"));
+    let missing = missing.arg("--remote-binary").arg(dir.path().join("missing"));
     refused(&board, missing, 2, &["missing"]);
     // A truncated program that looks executable.
     let fake = dir.path().join("cut-off");
@@ -309,7 +314,7 @@ fn a_refused_login_is_reported_with_the_reason() {
     let mut cut_off = board.study(&file, &out("fake"));
     refused(
         &board,
-        cut_off.arg("--binary").arg(&fake),
+        cut_off.arg("--remote-binary").arg(&fake),
         4,
         &["copying", "cannot run on"],
     );
@@ -319,7 +324,7 @@ fn a_refused_login_is_reported_with_the_reason() {
         (&["--on", "a", "--in", "vm"], 2),
         (&["--on", "a", "--vm-cpus", "2"], 2),
         (&["--on", "a", "--reboot"], 2),
-        (&["--there", "a"], 2),
+        (&["--remote-dir", "a"], 2),
     ] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_quietcore"));
         command
@@ -361,7 +366,7 @@ fn a_wrong_architecture_or_a_full_disk_is_reported_and_leaves_nothing() {
         &board,
         &mut command,
         4,
-        &["cannot be copied", "No space left on device", "--there"],
+        &["could not be copied", "No space left on device", "--remote-dir"],
     );
 
     let uname = names.join("uname");
@@ -371,7 +376,7 @@ fn a_wrong_architecture_or_a_full_disk_is_reported_and_leaves_nothing() {
     };
     is("aarch64");
     let mut command = board.study(&file, &dir.path().join("other"));
-    let words = ["cannot run on", "aarch64-unknown-linux-musl", "--binary"];
+    let words = ["cannot run on", "aarch64-unknown-linux-musl", "--remote-binary"];
     refused(&board, &mut command, 2, &words);
     is("vax");
     let mut command = board.study(&file, &dir.path().join("vax"));

@@ -3,6 +3,7 @@
 
 use crate::support::alone;
 use crate::support::program::quietcore;
+use crate::support::schemas::document;
 use crate::support::studied::{output_text, until, written};
 use serde_json::Value;
 use std::fs;
@@ -53,7 +54,7 @@ fn run(file: &str, out: &Path, ground: &(String, String)) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_quietcore"));
     command
         .args(["study", "run", file, "--json", "--in", "vm"])
-        .args(["--vm-binary", &ground.0, "--kernel", &ground.1, "--out"])
+        .args(["--vm-binary", &ground.0, "--vm-kernel", &ground.1, "--out"])
         .arg(out)
         .stdin(Stdio::null());
     command
@@ -138,7 +139,7 @@ fn each_cell_is_measured_under_its_line_despite_kills() {
     // Nothing is left to run, and no times are reported.
     let output = run(&file, &out, &ground).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", output_text(&output));
-    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let report: Value = document(&output.stdout).unwrap();
     let pairs = report["pairs"].as_array().unwrap();
     assert_eq!(pairs.len(), 3);
     for pair in pairs {
@@ -166,7 +167,7 @@ fn study_ended(study: &Child) -> bool {
 
 /// Checks a result of a cell: the command line of its boot, where it was measured, and what was counted there.
 fn claims(cell: &str, text: &str, image: &str) {
-    let result: Value = serde_json::from_str(text).unwrap();
+    let result: Value = document(text).unwrap();
     let environment = &result["environment"];
     let line = environment["cmdline"].as_str().unwrap();
     let isolcpus = cell.starts_with("isolcpus");
@@ -209,8 +210,8 @@ fn cells_that_cannot_boot_get_a_reason_and_the_rest_is_measured() {
     let output = run(&file, &out, &ground).output().unwrap();
     assert_eq!(output.status.code(), Some(1), "{}", output_text(&output));
     for words in [
-        "not run: boot 2 (rdinit=/nowhere): no machine of it came up: its kernel panicked: ",
-        "2 runs are left; the same command goes on with them",
+        "not run: boot 2 (rdinit=/nowhere): none of its machines started: its kernel panicked: ",
+        "2 runs are left; the same command continues with them",
     ] {
         assert!(
             output_text(&output).contains(words),
@@ -247,8 +248,8 @@ fn pretended(dir: &Path, body: &str) -> Output {
     fs::write(&program, text).unwrap();
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
     Command::new(env!("CARGO_BIN_EXE_quietcore"))
-        .args(["study", "run", &file, "--in", "vm", "--vm-patience", "300ms"])
-        .args(["--kernel", &image(dir), "--vm-binary", &elf(dir), "--out"])
+        .args(["study", "run", &file, "--in", "vm", "--vm-timeout", "300ms"])
+        .args(["--vm-kernel", &image(dir), "--vm-binary", &elf(dir), "--out"])
         .arg(&out)
         .env("PATH", format!("{}:/usr/bin:/bin", dir.display()))
         .stdin(Stdio::null())
@@ -265,13 +266,13 @@ fn a_misbehaving_guest_ends_and_leaves_no_false_result() {
     };
     let up = |line: &str| frame("up", &format!("{{\"release\":\"6.1\",\"cmdline\":\"{line}\"}}"));
     for (body, status, words) in [
-        ("exec sleep 1000".to_owned(), 1, "it said nothing for 0 s"),
+        ("exec sleep 1000".to_owned(), 1, "it sent nothing for 0 s"),
         (
             "echo sick >&2; exit 3".to_owned(),
             1,
-            "boot 1 (the line as it is): no machine of it came up: sick",
+            "boot 1 (the present boot line): none of its machines started: sick",
         ),
-        ("kill -9 $$".to_owned(), 1, "its kernel said nothing at all"),
+        ("kill -9 $$".to_owned(), 1, "its kernel printed nothing"),
         ("head -c 200000 /dev/urandom".to_owned(), 1, "3 runs are left"),
         (
             "printf '\\nFRAME result/0/0 2 00000000\\n{}\\n'".to_owned(),
@@ -280,7 +281,7 @@ fn a_misbehaving_guest_ends_and_leaves_no_false_result() {
         ),
         (frame("result/0/0", "{}"), 2, "none-idle/1.json"),
         (frame("result/7/7", "{}"), 1, "3 runs are left"),
-        (up("isolcpus=3"), 4, "a virtual machine is not what it was to be"),
+        (up("isolcpus=3"), 4, "a virtual machine is not as intended"),
     ] {
         let dir = tempfile::tempdir().unwrap();
         let output = pretended(dir.path(), &body);
@@ -309,27 +310,30 @@ fn missing_requirements_are_reported_before_anything_runs() {
         );
         assert!(!out.exists(), "{more:?}");
     };
-    refused(&["--kernel", &image], "--kernel is an option of virtual machines");
-    refused(&["--vm-cpus", "8"], "--vm-cpus is an option of virtual machines");
-    refused(&["--in", "vm"], "no kernel is named");
-    refused(&["--in", "vm", "--kernel", &missing], "none");
-    refused(&["--in", "vm", "--kernel", &folder], "cannot be the kernel");
-    refused(&["--in", "vm", "--kernel", &file], "it is no bzImage");
     refused(
-        &["--in", "vm", "--kernel", &image, "--vm-binary", &file],
-        "it is no program for x86-64",
+        &["--vm-kernel", &image],
+        "--vm-kernel is an option for virtual machines",
+    );
+    refused(&["--vm-cpus", "8"], "--vm-cpus is an option for virtual machines");
+    refused(&["--in", "vm"], "no kernel was given");
+    refused(&["--in", "vm", "--vm-kernel", &missing], "none");
+    refused(&["--in", "vm", "--vm-kernel", &folder], "is not a kernel image");
+    refused(&["--in", "vm", "--vm-kernel", &file], "it is not an x86 bzImage");
+    refused(
+        &["--in", "vm", "--vm-kernel", &image, "--vm-binary", &file],
+        "it is not a program for x86-64",
     );
     refused(
-        &["--in", "vm", "--kernel", &image, "--vm-binary", "/bin/sh"],
+        &["--in", "vm", "--vm-kernel", &image, "--vm-binary", "/bin/sh"],
         "it is not static: it needs /lib",
     );
-    refused(&["--in", "vm", "--kernel", &image, "--vm-cpus", "1"], "1");
+    refused(&["--in", "vm", "--vm-kernel", &image, "--vm-cpus", "1"], "1");
     refused(&["--in", "sand"], "sand");
 
     // QEMU is not installed.
     let program = elf(dir.path());
     let output = Command::new(env!("CARGO_BIN_EXE_quietcore"))
-        .args(["study", "plan", &file, "--in", "vm", "--kernel", &image])
+        .args(["study", "plan", &file, "--in", "vm", "--vm-kernel", &image])
         .args(["--vm-binary", &program])
         .env("PATH", dir.path())
         .output()
@@ -338,7 +342,7 @@ fn missing_requirements_are_reported_before_anything_runs() {
     for words in [
         "qemu-system-x86_64 cannot be started",
         "it is not installed",
-        "qemu-system-x86,",
+        "qemu-system-x86 on Debian",
     ] {
         assert!(
             output_text(&output).contains(words),
@@ -351,7 +355,7 @@ fn missing_requirements_are_reported_before_anything_runs() {
     let output = quietcore(&["study", "in-guest"]);
     assert_eq!(output.status.code(), Some(2), "{}", output_text(&output));
     assert!(
-        output_text(&output).contains("no guest of a study"),
+        output_text(&output).contains("not a guest of a study"),
         "{}",
         output_text(&output)
     );

@@ -51,10 +51,10 @@ fn changes_by_other_programs_are_found_and_the_writer_is_named() {
         );
     };
     let place = DaemonDirectory::new();
-    let told = place.path("told");
+    let alert_file = place.path("alerts");
     place.configure(&format!(
         "[watch]\nalert = [\"/bin/sh\", \"-c\", \"cat >>{}\"]\n",
-        told.display()
+        alert_file.display()
     ));
     let daemon = place.daemon("");
     place.until_it_watches();
@@ -70,7 +70,9 @@ fn changes_by_other_programs_are_found_and_the_writer_is_named() {
     assert!(!line.ends_with(&alone::cpu()), "it stands on {line}");
 
     shell(&format!("echo 0 >{shown}"));
-    place.until("that it is gone", |line| line["event"] == "gone" && is_about(line));
+    place.until("that it no longer exists", |line| {
+        line["event"] == "gone" && is_about(line)
+    });
     // The shell lives until the daemon has read its name, like the shell of a user.
     let pid = shell(&format!("echo {} >{shown}; sleep 0.3", former.trim()));
     let line = place.until("who put it back", |line| {
@@ -82,8 +84,8 @@ fn changes_by_other_programs_are_found_and_the_writer_is_named() {
         serde_json::json!({ "pid": pid, "comm": "sh", "wrote": shown }),
         "{line}"
     );
-    let alerts = || std::fs::read_to_string(&told).unwrap_or_default();
-    let is_line = |told: &str| serde_json::from_str::<Value>(told).is_ok_and(|told| told == line);
+    let alerts = || std::fs::read_to_string(&alert_file).unwrap_or_default();
+    let is_line = |text: &str| serde_json::from_str::<Value>(text).is_ok_and(|alert| alert == line);
     let begun = Instant::now();
     while !alerts().lines().any(is_line) {
         assert!(
@@ -266,12 +268,12 @@ fn an_incomplete_configuration_changes_nothing() {
     }
     let place = DaemonDirectory::new();
     let cpu = alone::cpu();
-    let told = place.path("told");
+    let alert_file = place.path("alerts");
     let metrics = place.path("quietcore.prom");
     let whole = format!(
         "[watch]\nalert = [\"/bin/sh\", \"-c\", \"cat >>{}\"]\ntextfile = \"{}\"\ntextfile_every_s = 1\n\
          [[partition]]\nname = \"audio\"\ncpus = \"{cpu}\"\n",
-        told.display(),
+        alert_file.display(),
         metrics.display()
     );
     place.configure(&whole);
@@ -287,7 +289,7 @@ fn an_incomplete_configuration_changes_nothing() {
         wrong["message"]
             .as_str()
             .unwrap()
-            .starts_with("the old one stays in force: "),
+            .starts_with("the old configuration stays active: "),
         "{wrong}"
     );
     daemon.signal(libc::SIGHUP);
@@ -326,7 +328,7 @@ fn an_incomplete_configuration_changes_nothing() {
             std::thread::sleep(Duration::from_millis(50));
         }
     };
-    holds(&told, "the old one stays in force");
+    holds(&alert_file, "the old configuration stays active");
     holds(&metrics, "\nquietcore_configuration_valid 0\n");
     assert!(
         !place
@@ -395,7 +397,7 @@ fn wrong_arguments_and_files_end_the_daemon_immediately() {
         "watch --record -",
         "watch --play /dev/null",
         "watch --daemon --play x",
-        "watch --daemon --every 1s",
+        "watch --daemon --interval 1s",
         "watch --daemon --cpus 4000",
         "watch --install-unit",
         "watch --daemon --install-unit --remove-unit",

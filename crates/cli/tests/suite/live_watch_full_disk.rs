@@ -43,7 +43,10 @@ fn a_full_log_disk_does_not_end_the_daemon() {
         "{trouble}"
     );
     let said = std::fs::read_to_string(place.path("said")).unwrap();
-    assert!(said.contains("the log cannot be written now: /dev/full: "), "{said}");
+    assert!(
+        said.contains("the log cannot be written now: cannot write /dev/full: "),
+        "{said}"
+    );
     assert_eq!(daemon.end(), Some(0));
 }
 

@@ -59,7 +59,7 @@ fn the_unit_is_installed_and_removed() {
     assert!(!is_there(&place, UNIT) && !is_there(&place, LINK), "{said}");
     let (status, said) = run(&place, "--remove-unit");
     assert_eq!(status, Some(0), "{said}");
-    assert!(said.contains("no unit of `watch` was installed"), "{said}");
+    assert!(said.contains("no unit of `watch` is installed"), "{said}");
 }
 
 /// Root would run a program at each boot that another user can replace.
@@ -108,7 +108,7 @@ fn without_systemd_nothing_is_installed() {
     let (status, said) = run(&place, "--install-unit");
     assert_eq!(status, Some(4), "{said}");
     assert!(
-        said.contains("systemd does not run here") && said.contains("next:"),
+        said.contains("systemd is not running") && said.contains("next:"),
         "{said}"
     );
     assert!(!is_there(&place, "etc/systemd"));

@@ -148,7 +148,7 @@ fn playing_a_recording_by_keys_matches_the_golden_screens() {
     terminal.keys(&["?"]);
     terminal.shows_golden("80x24-help.txt");
     terminal.keys(&["x", "Left"]);
-    terminal.shows("one moment back", |seen| seen.contains("HELD 23/24"));
+    terminal.shows("one sample back", |seen| seen.contains("PAUSED 23/24"));
     terminal.keys(&["Right"]);
     terminal.tmux(&["resize-window", "-x", "120", "-y", "40"]);
     terminal.shows_golden("120x40.txt");
@@ -208,7 +208,7 @@ fn without_a_terminal_check_is_suggested() {
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(2), "{said}");
     assert!(
-        said.contains("standard output is no terminal") && said.contains("quietcore check"),
+        said.contains("standard output is not a terminal") && said.contains("quietcore check"),
         "{said}"
     );
     let Some(terminal) = Terminal::start("dumb", "TERM=dumb", &play()) else {
@@ -222,27 +222,27 @@ fn without_a_terminal_check_is_suggested() {
 fn unplayable_files_are_reported_with_the_reason() {
     let dir = tempfile::tempdir().unwrap();
     let whole = std::fs::read(fixtures().join("partition.jsonl")).unwrap();
-    let told = |name: &str, content: &[u8]| -> String {
+    let refusal = |name: &str, content: &[u8]| -> String {
         let file = dir.path().join(name);
         std::fs::write(&file, content).unwrap();
         let output = quietcore(&["watch", "--play", file.to_str().unwrap()]);
         assert_eq!(output.status.code(), Some(2));
         String::from_utf8(output.stderr).unwrap()
     };
-    assert!(told("foreign", b"\x7fELF\0\0\n").contains("does not say that it is one"));
-    let later = told("later", b"{\"schema\":\"quietcore.watch/9\"}\n");
+    assert!(refusal("foreign", b"\x7fELF\0\0\n").contains("is not that of a recording"));
+    let later = refusal("later", b"{\"schema\":\"quietcore.watch/9\"}\n");
     assert!(
         later.contains("quietcore.watch/9") && later.contains("plays `quietcore.watch/1`"),
         "{later}"
     );
     let first = whole.iter().position(|byte| *byte == b'\n').unwrap() + 1;
-    assert!(told("cut", &whole[..first + 900]).contains("holds no moment"));
+    assert!(refusal("cut", &whole[..first + 900]).contains("contains no sample"));
     let broken = [&whole[..], b"{\"number\":-1}\n"].concat();
-    assert!(told("broken", &broken).contains("line 26: "));
+    assert!(refusal("broken", &broken).contains("line 26: "));
     let gone = quietcore(&["watch", "--play", "/nonexistent/file"]);
     assert_eq!(gone.status.code(), Some(4));
     // A valid file only fails because there is no terminal.
-    assert!(told("good", &whole).contains("standard output is no terminal"));
+    assert!(refusal("good", &whole).contains("standard output is not a terminal"));
 }
 
 #[test]
@@ -251,7 +251,7 @@ fn a_recording_of_this_machine_can_be_played() {
     let file = dir.path().join("live.jsonl");
     let words = [
         "watch",
-        "--every",
+        "--interval",
         "200ms",
         "--for",
         "3s",
@@ -268,13 +268,15 @@ fn a_recording_of_this_machine_can_be_played() {
     let text = std::fs::read_to_string(&file).unwrap();
     let moments = text.lines().count() - 1;
     assert!(moments >= 2, "{moments}");
-    assert!(String::from_utf8_lossy(&output.stdout).starts_with(&format!("{moments} moments")));
+    assert!(String::from_utf8_lossy(&output.stdout).starts_with(&format!("{moments} samples")));
     let Some(terminal) = Terminal::start("live", "LC_ALL=C", &format!("--play {}", file.display())) else {
         return;
     };
     terminal.shows("begun to play", |seen| seen.contains("PLAY"));
     terminal.keys(&["End"]);
-    terminal.shows("at its end", |seen| seen.contains(&format!("HELD {moments}/{moments}")));
+    terminal.shows("at its end", |seen| {
+        seen.contains(&format!("PAUSED {moments}/{moments}"))
+    });
     terminal.keys(&["C-c"]);
     terminal.check_restored("ended 0");
 }

@@ -5,6 +5,7 @@
 
 use crate::support::alone;
 use crate::support::program::quietcore;
+use crate::support::schemas::document;
 use root::state::StateDir;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -38,7 +39,7 @@ fn plan(test: &str) -> Option<Value> {
         );
         return None;
     }
-    Some(serde_json::from_slice(&plan.stdout).unwrap())
+    Some(document(&plan.stdout).unwrap())
 }
 
 fn is_needed(knob: &str) -> bool {
@@ -125,7 +126,7 @@ fn every_cell_uses_the_knobs_of_its_name_and_is_undone() {
     assert_eq!(output.status.code(), Some(0), "{}", output_text(&output));
     assert_eq!(found(&plan(TEST).unwrap()), found(&before));
 
-    let record: Value = serde_json::from_str(&fs::read_to_string(out.join("study.json")).unwrap()).unwrap();
+    let record: Value = document(fs::read_to_string(out.join("study.json")).unwrap()).unwrap();
     let order: Vec<&str> = record["order"][0]
         .as_array()
         .unwrap()
@@ -153,12 +154,12 @@ fn every_cell_uses_the_knobs_of_its_name_and_is_undone() {
     assert_eq!(applied_by(pid), expected, "{order:?}");
     for cell in &order {
         let result = fs::read_to_string(out.join(cell).join("1.json")).unwrap();
-        let result: Value = serde_json::from_str(&result).unwrap();
+        let result: Value = document(&result).unwrap();
         let is_isolated = result["environment"]["partitioned"].as_str() == Some(&alone::cpu());
         assert_eq!(is_isolated, *cell != "none-idle", "{cell}");
     }
 
-    let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let answer: Value = document(&output.stdout).unwrap();
     assert_eq!(answer["schema"], "quietcore.which-knob/1");
     assert_eq!(
         (&answer["done"], &answer["least_repetitions"]),
@@ -275,7 +276,7 @@ fn the_expected_time_is_reported_before_anything_runs() {
     ];
     let output = quietcore(&[&words[..], &["--json"]].concat());
     assert_eq!(output.status.code(), Some(0), "{}", output_text(&output));
-    let said_so: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let said_so: Value = document(&output.stdout).unwrap();
     assert_eq!(said_so["schema"], "quietcore.study-plan/1");
     let cells = said_so["cells"].as_array().unwrap().len() as u64;
     assert_eq!(cells, 5, "{said_so}");

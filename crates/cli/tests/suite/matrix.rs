@@ -20,10 +20,10 @@ const VERBS: [(&str, &[&str]); 7] = [
 
 /// Exported plans, on machines with cgroup v1, with two memory nodes, and with cgroup v2.
 const EXPORTS: [(&str, &[&str]); 4] = [
-    ("export-shell", &["plan", "--count", "1", "--export", "shell"]),
-    ("export-systemd", &["plan", "--count", "1", "--export", "systemd"]),
-    ("export-cgconfig", &["plan", "--count", "1", "--export", "cgconfig"]),
-    ("export-tuned", &["plan", "--count", "1", "--export", "tuned"]),
+    ("export-shell", &["plan", "--count", "1", "--format", "shell"]),
+    ("export-systemd", &["plan", "--count", "1", "--format", "systemd"]),
+    ("export-cgconfig", &["plan", "--count", "1", "--format", "cgconfig"]),
+    ("export-tuned", &["plan", "--count", "1", "--format", "tuned"]),
 ];
 const EXPORTED: [&str; 3] = ["4x86-2p2c-v1-6.1", "4x86-2p2n2c-v1-6.1", "8x86-2p2c2t-v2-7"];
 

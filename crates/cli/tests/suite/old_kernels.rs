@@ -1,6 +1,7 @@
 //! Captured machines with a kernel older than quietcore supports: every read-only command warns.
 
 use crate::support::boot_files::{captured, with};
+use crate::support::schemas::document;
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -65,7 +66,7 @@ fn plan_and_check_report_an_old_kernel_as_a_finding() {
     for words in [&["plan", "--cpus", "3"] as &[&str], &["check", "--for", "0s"]] {
         let words: Vec<&str> = words.iter().copied().chain(["--json", "--root", root]).collect();
         let output = run(old.path(), &words);
-        let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let json: Value = document(&output.stdout).unwrap();
         let findings = json["findings"].as_array().unwrap();
         let one = findings.iter().find(|one| one["id"] == "kernel-unsupported");
         assert_eq!(

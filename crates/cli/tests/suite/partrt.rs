@@ -3,6 +3,7 @@
 //!
 //! Nothing here creates a partition. `lab/src/scenarios/partrt.rs` tests that on real kernels.
 
+use crate::support::schemas::document;
 use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Output, Stdio};
@@ -149,7 +150,7 @@ fn cpus_evaluates_bitcalc_scripts() {
         .args(["cpus", "#0-3 #2 xor", "--json"])
         .output()
         .unwrap();
-    let answer: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let answer: serde_json::Value = document(&output.stdout).unwrap();
     assert_eq!(answer["list"], "0-1,3", "{answer}");
     let output = Command::new(program).args(["cpus", "1 2"]).output().unwrap();
     assert_eq!(output.status.code(), Some(2));

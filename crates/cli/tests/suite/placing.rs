@@ -41,14 +41,14 @@ fn wrong_arguments_are_usage_errors() {
         &["run", "--pin", "=2", "--", "true"],
         &["run", "--latency", "5parsecs", "--", "true"],
         &["move"],
-        &["move", "--out"],
+        &["move", "--back"],
         &["move", "--children"],
         &["move", "--pid", "x"],
         &["move", "--name", ""],
         &["move", "--name", "io[0-"],
-        &["move", "--pid", &own, "--out", "--cpus", "1"],
-        &["move", "--pid", &own, "--out", "--pin", "a=1"],
-        &["move", "--pid", &own, "--out", "--into", "rt"],
+        &["move", "--pid", &own, "--back", "--cpus", "1"],
+        &["move", "--pid", &own, "--back", "--pin", "a=1"],
+        &["move", "--pid", &own, "--back", "--into", "rt"],
         &["move", "--pid", &own, "--from", "rt"],
         &["move", "--pid", &own, "--policy", "rr:100"],
     ] {
@@ -83,7 +83,7 @@ fn a_missing_partition_is_an_error_and_changes_nothing() {
     assert_eq!(quietcore(&held).status.code(), Some(125));
     let moved = quietcore(&["move", "--pid", &own, "--into", "not-there"]);
     assert!(matches!(moved.status.code(), Some(3 | 4)), "{}", error_text(&moved));
-    let out = quietcore(&["move", "--pid", &own, "--out", "--from", "not-there", "--json"]);
+    let out = quietcore(&["move", "--pid", &own, "--back", "--from", "not-there", "--json"]);
     assert!(matches!(out.status.code(), Some(3 | 4)), "{}", error_text(&out));
     for output in [&run, &moved, &out] {
         let text = error_text(output);

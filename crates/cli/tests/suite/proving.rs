@@ -7,7 +7,7 @@ use std::process::Command;
 fn unwritable_output_files_are_refused_before_anything_is_changed() {
     let dir = tempfile::tempdir().unwrap();
     for (out, why) in [
-        ("page.html", "gets the ending .html"),
+        ("page.html", ".html is the ending of its page"),
         ("no/such/folder.json", "No such file or directory"),
     ] {
         let output = Command::new(env!("CARGO_BIN_EXE_quietcore"))

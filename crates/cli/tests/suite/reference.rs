@@ -1,4 +1,5 @@
 //! The reference pages of the book (`docs/src/reference`) are written from the declarations of the program, and say what it says.
+//! So are the tables of the page of exit statuses.
 //!
 //! `QUIETCORE_BLESS=1` writes them again.
 
@@ -16,7 +17,8 @@ fn the_page_of_commands_says_what_help_says() {
     let mut page = format!("# Commands\n\n{GENERATED}");
     let _ = writeln!(page, "Options of every command:\n");
     cli.get_arguments().for_each(|argument| option(&mut page, argument));
-    for command in cli.get_subcommands().filter(|command| !command.is_hide_set()) {
+    let visible = |command: &&Command| !command.is_hide_set() && command.get_name() != "help";
+    for command in cli.get_subcommands().filter(visible) {
         section(&mut page, command, command.get_name(), "##");
     }
     compare("commands", &page);
@@ -70,21 +72,84 @@ fn the_page_of_knobs_says_what_is_declared() {
 
 #[test]
 fn the_page_of_findings_says_what_is_declared() {
-    let mut page = format!("# Findings\n\n{GENERATED}Ids are stable: scripts may match them.\n");
+    let mut page = format!(
+        "# Findings\n\n{GENERATED}Ids are stable: scripts may match them. The level is the highest with which a finding is reported.\n"
+    );
     let mut rows: Vec<_> = plan::findings().collect();
     rows.sort_by_key(|row| row.about);
     for group in rows.chunk_by(|one, other| one.about == other.about) {
         let about = group.first().map_or("", |row| row.about);
-        let _ = writeln!(page, "\n## Findings of {about}\n\n| id | meaning |\n|---|---|");
+        let _ = writeln!(page, "\n## Findings of {about}\n\n{FINDING_COLUMNS}");
         for row in group {
-            let _ = writeln!(page, "| `{}` | {} |", row.id, cell(row.what));
+            finding(&mut page, row.id.as_str(), row.level, [row.what, row.fix]);
         }
     }
-    let _ = writeln!(page, "\n## Findings of boot lines\n\n| id | meaning |\n|---|---|");
+    let _ = writeln!(page, "\n## Findings of boot lines\n\n{FINDING_COLUMNS}");
     for rule in plan::lint::RULES {
-        let _ = writeln!(page, "| `{}` | {} |", rule.id, cell(rule.truth));
+        finding(&mut page, rule.id, rule.level, [rule.truth, rule.fix]);
     }
     compare("findings", &page);
+}
+
+#[test]
+fn the_page_of_exit_statuses_says_what_is_declared() {
+    let path = page_path("exit-statuses");
+    let written = std::fs::read_to_string(&path).unwrap();
+    let mut all = "| status | meaning |\n|---|---|\n".to_owned();
+    for (status, meaning) in quietcore::exit_statuses() {
+        let _ = writeln!(all, "| {status} | {meaning} |");
+    }
+    let mut more = "| command | status | when |\n|---|---|---|\n".to_owned();
+    let mut former = "";
+    for (command, status, when) in quietcore::command_exit_statuses() {
+        let name = if *command == former {
+            String::new()
+        } else {
+            format!("`{command}` ")
+        };
+        former = command;
+        let _ = writeln!(more, "| {name}| {status} | {when} |");
+    }
+    compare("exit-statuses", &with_table(&with_table(&written, &all), &more));
+}
+
+/// The page with a table of the same heading replaced.
+fn with_table(page: &str, table: &str) -> String {
+    let heading = table.lines().next().unwrap_or_default();
+    let (before, rest) = page.split_once(heading).unwrap();
+    let (_, after) = rest.split_once("\n\n").unwrap();
+    format!("{before}{table}\n{after}")
+}
+
+const FINDING_COLUMNS: &str = "| id | level | meaning | what to do |\n|---|---|---|---|";
+
+fn finding(page: &mut String, id: &str, level: plan::Level, texts: [&str; 2]) {
+    let level = format!("{level:?}").to_lowercase();
+    let [what, fix] = texts.map(cell);
+    let _ = writeln!(page, "| `{id}` | {level} | {what} | {fix} |");
+}
+
+#[test]
+fn the_page_of_terms_says_what_explain_says() {
+    let mut page = format!(
+        "# Glossary\n\n{GENERATED}`quietcore explain WORD` prints the same. It also explains each [knob](knobs.md), each \
+         [finding](findings.md), kernel threads, counters, boot parameters and errors.\n"
+    );
+    let terms: Vec<_> = report::explain::glossary().collect();
+    for term in &terms {
+        let (name, others) = term.names.split_first().unwrap();
+        let _ = writeln!(page, "\n## {name}\n\n{}\n", cell(term.what));
+        let see = |word: &&str| match terms.iter().any(|term| term.names[0] == *word) {
+            true => format!("[{word}](#{})", word.to_lowercase().replace(' ', "-")),
+            false => format!("`{word}`"),
+        };
+        let see: Vec<String> = term.see.iter().map(see).collect();
+        if !others.is_empty() {
+            let _ = writeln!(page, "Also: {}.", others.join(", "));
+        }
+        let _ = writeln!(page, "See also: {}.", see.join(", "));
+    }
+    compare("glossary", &page);
 }
 
 fn section(page: &mut String, command: &Command, name: &str, level: &str) {
@@ -101,6 +166,9 @@ fn section(page: &mut String, command: &Command, name: &str, level: &str) {
         .filter(|argument| !argument.is_global_set() && !argument.is_hide_set());
     own.filter(|argument| !matches!(argument.get_id().as_str(), "help" | "version"))
         .for_each(|argument| option(page, argument));
+    if let Some(closing) = command.get_after_long_help() {
+        let _ = writeln!(page, "\n```text\n{closing}\n```");
+    }
     for inner in command
         .get_subcommands()
         .filter(|inner| !inner.is_hide_set() && inner.get_name() != "help")
@@ -127,7 +195,7 @@ fn option(page: &mut String, argument: &Arg) {
 fn used(usage: KnobUse) -> String {
     match usage {
         KnobUse::From(profile) => format!("from {}", format!("{profile:?}").to_lowercase()),
-        KnobUse::ByName => "by name".to_owned(),
+        KnobUse::ByName => "on request".to_owned(),
     }
 }
 
@@ -157,8 +225,12 @@ fn sentence(text: &str) -> String {
     })
 }
 
+fn page_path(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("../../docs/src/reference/{name}.md"))
+}
+
 fn compare(name: &str, page: &str) {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("../../docs/src/reference/{name}.md"));
+    let path = page_path(name);
     if std::env::var_os("QUIETCORE_BLESS").is_some() {
         std::fs::write(&path, page).unwrap();
         return;

@@ -2,6 +2,7 @@
 //!
 //! `make bless` rewrites the golden files; review their diff.
 
+use crate::support::schemas::document;
 use serde_json::Value;
 use std::fs;
 use std::io::Write;
@@ -38,7 +39,7 @@ fn output_text(arguments: &[&str]) -> String {
 }
 
 fn json(arguments: &[&str]) -> Value {
-    serde_json::from_slice(&quietcore(arguments).stdout).unwrap()
+    document(&quietcore(arguments).stdout).unwrap()
 }
 
 /// Writes a quietcore result: latency on CPU 1, this number of samples of 7 us.
@@ -91,7 +92,7 @@ fn reports_of_all_foreign_files_match_the_golden_output() {
             "require",
             "compare cyclictest-2.4-h.txt --require p99_<_1ms --require p99.99_<_1ms --require max_<_1ms",
         ),
-        ("openmetrics", "report rtla-osnoise.txt --as openmetrics"),
+        ("openmetrics", "report rtla-osnoise.txt --format openmetrics"),
         ("unit", "compare systress.txt --require p99_<_50"),
         (
             "compare-summaries",
@@ -177,7 +178,7 @@ fn a_result_is_exported_as_a_page_and_in_foreign_formats() {
     let page = dir.path().join("a.html");
     let to = page.to_str().unwrap();
     assert!(
-        quietcore(&["report", &result, "--as", "html", "--out", to])
+        quietcore(&["report", &result, "--format", "html", "--out", to])
             .status
             .success()
     );
@@ -186,19 +187,19 @@ fn a_result_is_exported_as_a_page_and_in_foreign_formats() {
         let out = dir.path().join("out");
         let to = out.to_str().unwrap();
         assert!(
-            quietcore(&["report", &result, "--as", format.name, "--out", to])
+            quietcore(&["report", &result, "--format", format.name, "--out", to])
                 .status
                 .success()
         );
         let whole = fs::read(&out).unwrap();
         assert_eq!(
-            quietcore(&["report", &result, "--as", format.name]).stdout,
+            quietcore(&["report", &result, "--format", format.name]).stdout,
             whole,
             "{}",
             format.name
         );
     }
-    let foreign = quietcore(&["report", "systress.txt", "--as", "html"]);
+    let foreign = quietcore(&["report", "systress.txt", "--format", "html"]);
     assert_eq!(foreign.status.code(), Some(2));
 }
 
@@ -216,9 +217,9 @@ fn unreadable_files_are_usage_errors() {
         (file("cyclictest.txt", b"\x7fELF\0\0"), "none of the formats"),
         (
             file("a", b"# Histogram\n000001 12\n000002 1x\n"),
-            "line 3, column 8: \"1x\" is no number",
+            "line 3, column 8: \"1x\" is not a number",
         ),
-        (file("evil\u{1b}[2J", b"x"), "evil\\u{1b}[2J cannot be understood"),
+        (file("evil\u{1b}[2J", b"x"), "evil\\u{1b}[2J cannot be parsed"),
         ("none".to_owned(), "cannot be read"),
     ] {
         for verb in ["report", "compare"] {
@@ -233,7 +234,7 @@ fn unreadable_files_are_usage_errors() {
         }
     }
     assert_eq!(
-        quietcore(&["report", "systress.txt", "--as", "xml"]).status.code(),
+        quietcore(&["report", "systress.txt", "--format", "xml"]).status.code(),
         Some(2)
     );
     // `compare` takes a directory as a set of repetitions.
@@ -254,7 +255,7 @@ fn report_reads_standard_input() {
     let bytes = fs::read(fixtures().join("foreign/cyclictest-2.4-H.txt")).unwrap();
     child.stdin.take().unwrap().write_all(&bytes).unwrap();
     let output = child.wait_with_output().unwrap();
-    let value: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let value: Value = document(&output.stdout).unwrap();
     assert_eq!(
         (&value["schema"], &value["threads"][0]["missed"]),
         (&"quietcore.report/1".into(), &Value::Null)

@@ -2,6 +2,7 @@
 
 use crate::support::alone;
 use crate::support::program::quietcore;
+use crate::support::schemas::document;
 use crate::support::studied::{BOTH, output_text, run, study_of, written};
 use serde_json::Value;
 use std::path::Path;
@@ -24,7 +25,7 @@ fn impossible_cells_are_reported_before_anything_runs() {
         ),
         (
             study_of(&cpu, BOTH).replace("\"other\"", "\"often\""),
-            vec!["line 7", "`often` is no policy"],
+            vec!["line 7", "`often` is not a policy"],
         ),
         (study_of(&cpu, BOTH).replace("1s", "1 parsec"), vec!["line 6", "parsec"]),
     ] {
@@ -55,7 +56,7 @@ fn the_plan_lists_cells_order_and_time() {
     let file = written(dir.path(), &study_of("0", "load = [\"idle\", \"cpu\"]"));
     let output = quietcore(&["study", "plan", &file, "--json"]);
     assert_eq!(output.status.code(), Some(0), "{}", output_text(&output));
-    let plan: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let plan: Value = document(&output.stdout).unwrap();
     assert_eq!(plan["schema"], "quietcore.study-plan/1");
     assert_eq!(plan["cells"], serde_json::json!(["none-idle", "none-cpu"]));
     assert_eq!(
@@ -77,7 +78,7 @@ fn the_plan_lists_boots_and_the_number_of_restarts() {
     let file = written(dir.path(), &study_of("0", axes));
     let output = quietcore(&["study", "plan", &file, "--json"]);
     assert_eq!(output.status.code(), Some(0), "{}", output_text(&output));
-    let plan: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let plan: Value = document(&output.stdout).unwrap();
     assert_eq!((&plan["runs"], &plan["restarts"]), (&Value::from(16), &Value::from(8)));
     // Within a block, runs that share a boot are adjacent.
     for block in plan["order"].as_array().unwrap() {
@@ -89,7 +90,7 @@ fn the_plan_lists_boots_and_the_number_of_restarts() {
     let text = output_text(&quietcore(&["study", "plan", &file]));
     for words in [
         "  boot  isolcpus=0, kernel 6.12-rt\n",
-        "  boot  the line as it is, kernel 6.1\n",
+        "  boot  the present boot line, kernel 6.1\n",
         "8 restarts, one for each",
         "not possible on this machine: kernel 6.12-rt: ",
     ] {
@@ -130,8 +131,8 @@ fn restarts_need_consent_and_a_study_that_cannot_start_leaves_nothing() {
         assert!(!Path::new("/var/lib/quietcore/study").exists());
         let is_image = text.contains("/boot/");
         if is_image && output.status.code() == Some(2) {
-            let told = "kernel /boot/vmlinuz-6.12: no modules are installed for an image: name its release";
-            assert!(output_text(&output).contains(told), "{}", output_text(&output));
+            let warning = "kernel /boot/vmlinuz-6.12: no modules are installed for an image: use its release";
+            assert!(output_text(&output).contains(warning), "{}", output_text(&output));
         }
         let plan = output_text(&quietcore(&["study", "plan", &file]));
         assert_eq!(

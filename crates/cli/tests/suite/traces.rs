@@ -1,6 +1,7 @@
 //! `trace` on texts and files of other programs: values that articles read from them by hand, and files that are not
 //! traces.
 
+use crate::support::schemas::document;
 use events::dat::{DatWriter, PlannedBuffer, TraceFile, written};
 use serde_json::Value;
 use std::io::Read;
@@ -26,7 +27,7 @@ fn out(arguments: &[&str]) -> String {
 const DAT: &str = "trace-dat/events.v6.dat";
 
 fn json(arguments: &[&str]) -> Value {
-    serde_json::from_slice(&quietcore(arguments).stdout).unwrap()
+    document(&quietcore(arguments).stdout).unwrap()
 }
 
 #[test]
@@ -42,8 +43,8 @@ fn the_waits_of_the_article_are_found_with_the_running_thread() {
     assert_eq!(
         lines,
         [
-            "16.03ms  CPU 1   TradeApp[31594] from 85.246652, while ksoftirqd[6] had it",
-            "0.41ms  CPU 1   TradeApp[31594] from 70.252191, while ksoftirqd[6] had it",
+            "16.03ms  CPU 1   TradeApp[31594] from 85.246652, while ksoftirqd[6] used the CPU",
+            "0.41ms  CPU 1   TradeApp[31594] from 70.252191, while ksoftirqd[6] used the CPU",
         ]
     );
 }
@@ -106,9 +107,9 @@ fn the_longest_run_agrees_with_the_awk_script_of_the_article() {
 #[test]
 fn the_meaning_of_the_time_in_a_latency_trace_is_explained() {
     let irqsoff = "trace-text/irqsoff.txt";
-    let head = "Longest time with interrupts off: 49040 us\n  CPU 1, kswapd0[91], from _raw_spin_lock_irq+0x1a/0x40 to \
-                shrink_inactive_list+0x165/0x420\n  This is a trace of the irqsoff tracer. It holds only the longest latency \
-                since\n  tracing_max_latency was reset. How long ";
+    let head = "Longest time with interrupts disabled: 49040 us\n  CPU 1, kswapd0[91], from \
+         _raw_spin_lock_irq+0x1a/0x40 to shrink_inactive_list+0x165/0x420\n  This is a trace of the irqsoff tracer. \
+         It holds only the longest latency since\n  tracing_max_latency was reset. How long ";
     let run = "a thread ran without\n  interruption cannot be read from it: record the events of sched and irq for that.\n  6 events\n";
     assert_eq!(out(&["trace", "longest-run", irqsoff]), format!("{head}{run}"));
     let wait = "threads waited for a\n  CPU cannot be read from it: record the events of sched for that.\n";
@@ -119,7 +120,7 @@ fn the_meaning_of_the_time_in_a_latency_trace_is_explained() {
         assert_eq!(
             answer["latency"],
             serde_json::json!({
-                "tracer": "irqsoff", "means": "with interrupts off", "latency_us": 49_040, "cpu": 1, "pid": 91,
+                "tracer": "irqsoff", "means": "with interrupts disabled", "latency_us": 49_040, "cpu": 1, "pid": 91,
                 "comm": "kswapd0", "started_at": "_raw_spin_lock_irq+0x1a/0x40",
                 "ended_at": "shrink_inactive_list+0x165/0x420", "latencies": 1,
             }),
@@ -149,7 +150,7 @@ fn a_wake_up_trace_contains_one_wait() {
         ),
         "{said}"
     );
-    assert!(said.ends_with("Other waits are not in it.\n"), "{said}");
+    assert!(said.ends_with("It contains no other waits.\n"), "{said}");
     let said = out(&["trace", "longest-run", path.to_str().unwrap()]);
     assert!(
         !said.contains("Max uninterrupted exec") && said.contains("cannot be read from it"),

@@ -6,8 +6,8 @@ use super::{CsetCommand, CsetError, chosen};
 use root::Status;
 
 /// The author of this implementation.
-pub const COPYRIGHT: &str = "\nThis is quietcore, answering the command line of cset 1.6; it holds no code of that \
-                             program.\nLicence: MIT or Apache-2.0, at your choice.\n";
+pub const COPYRIGHT: &str = "\nThis is quietcore with the command line of cset 1.6; it contains no code of that \
+     program.\nLicence: MIT or Apache-2.0, at your option.\n";
 
 /// Printed if there is no command.
 pub const NOTHING: &str = "usage: cset <command>\n  Try \"cset --help\" for a list of supported commands\n";
@@ -30,16 +30,25 @@ Super commands (high-level and multi-function):
 Regular commands:
   proc        create and manage processes within cpusets
   set         create, modify and destroy cpusets
+
+Examples:
+  cset shield --cpu=1-3 --kthread=on
+  cset shield --exec -- ls -l
+  cset shield --reset
+  cset help shield       more about a command
+
+Exit status:
+  0 done; 1 or 2 an error, as in cset 1.6; of --exec that of the program
 ";
 
 /// A short description of each command.
 const ABOUT: &[(&str, &str)] = &[
     (
         "shield",
-        "Gives CPUs to chosen programs: the cpuset \"user\" has them, and everything else runs in the cpuset\n\
-         \"system\" on the others. Without options it tells what is in force; --reset gives back what was there.\n\n\
-             # cset shield --cpu=1-3 --kthread=on\n    # cset shield --exec -- ls -l\n    \
-         # cset shield --shield --pid=50-65\n    # cset shield --reset\n",
+        "Reserves CPUs for chosen programs: they run in the cpuset \"user\", and everything else runs in the \
+         cpuset\n\"system\" on the other CPUs. Without options it shows the active shield; --reset restores the \
+         previous state.\n\n# cset shield --cpu=1-3 --kthread=on\n    # cset shield --exec -- ls -l\n    # cset shield \
+         --shield --pid=50-65\n    # cset shield --reset\n",
     ),
     (
         "proc",
@@ -49,10 +58,10 @@ const ABOUT: &[(&str, &str)] = &[
     ),
     (
         "set",
-        "Lists, makes, changes, renames and removes cpusets. A set is named by its name where only one has it, and\n\
-         by its path from the root of the cpusets otherwise. Tasks of a set that is removed go to its parent.\n\n\
-             # cset set --list --recurse\n    # cset set --cpu=2,4,6-8 --set=new_set\n    \
-         # cset set --cpu=3 --mem=0 /rad/set_one\n    # cset set --destroy new_set\n",
+        "Lists, creates, changes, renames and removes cpusets. A set is identified by its name if the name is unique, \
+         and\nby its path from the root of the cpusets otherwise. Tasks of a removed set move to its parent.\n\n# cset \
+         set --list --recurse\n    # cset set --cpu=2,4,6-8 --set=new_set\n    # cset set --cpu=3 --mem=0 \
+         /rad/set_one\n    # cset set --destroy new_set\n",
     ),
 ];
 

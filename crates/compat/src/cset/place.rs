@@ -1,14 +1,15 @@
 //! Moves tasks into sets. Moves into our partitions work like `run` and `move`, so that undo returns the tasks to their
 //! original cgroups. Also places this process itself before it executes a program.
 
+use super::CsetError;
 use super::tree::{CpusetNode, CpusetTree};
-use super::{CsetError, words_of};
 use apply::threads::{self, ThreadMoveObstacle};
 use apply::{
     ApplyLayer, ChangeOutcome, Journal, JournalState, MoveContext, MovePurpose, MoveUnit, PlannedMove, ThreadMove,
 };
 use machine::{CpuSet, Version};
 use plan::{Intent, partition_path};
+use root::errno_text;
 use root::process;
 use session::accounts;
 use std::ffi::OsString;
@@ -129,8 +130,8 @@ fn parcel(tree: &CpusetTree, tid: u32, to: &CpusetNode) -> PlannedMove {
 
 /// A hint for a set that accepts no tasks on v2.
 pub fn leaves_only(tree: &CpusetTree, to: &CpusetNode) -> Vec<String> {
-    let hint = "--> on cgroup v2 tasks live in the innermost sets: one that has sets below it takes none, nor one below \
-                a set that has tasks";
+    let hint = "--> on cgroup v2 only the innermost sets contain tasks: a set with child sets accepts none, nor does a \
+         child of a set with tasks";
     let is_nested = to.subsets > 0 || !super::tree::parent(&to.path).is_empty();
     let applies = tree.hierarchy.version == Version::V2 && to.path != "/" && is_nested;
     applies.then(|| hint.to_owned()).into_iter().collect()
@@ -141,8 +142,8 @@ fn enter(tree: &CpusetTree, to: &CpusetNode) -> Result<(), CsetError> {
     let own = alone(MoveUnit::Process, tree, std::process::id(), to);
     let refused = |errno: i32| CsetError::Failed {
         what: format!(
-            "[Errno {errno}] {}: cpuset \"{}\" does not take this process",
-            words_of(errno),
+            "[Errno {errno}] {}: cpuset \"{}\" does not accept this process",
+            errno_text(errno),
             to.path
         ),
         more: leaves_only(tree, to),
@@ -190,7 +191,7 @@ pub fn become_program(tree: &CpusetTree, start: &ProgramLaunch, before: impl FnO
     match try_to_become(tree, start, before) {
         Ok(error) => {
             let errno = error.raw_os_error().unwrap_or(0);
-            CsetError::failed(format!("[Errno {errno}] {}", words_of(errno)))
+            CsetError::failed(format!("[Errno {errno}] {}", errno_text(errno)))
         }
         Err(refused) => refused,
     }
@@ -198,7 +199,7 @@ pub fn become_program(tree: &CpusetTree, start: &ProgramLaunch, before: impl FnO
 
 fn try_to_become(tree: &CpusetTree, start: &ProgramLaunch, before: impl FnOnce()) -> Result<std::io::Error, CsetError> {
     let Some((program, arguments)) = start.command.split_first() else {
-        return Err(CsetError::failed("no program to execute was named"));
+        return Err(CsetError::failed("no program was given"));
     };
     let root = tree.session.root();
     let who = |user, group| accounts::identity(root, user, group);

@@ -34,16 +34,12 @@ const FLAGS: &[Flag] = &[
         "move tasks: -m PIDSPEC cpuset, or all with --fromset and --toset",
     ),
     Flag::word('p', "pid", "tasks to move"),
-    Flag::plain(' ', "threads", "the other threads of their processes too"),
+    Flag::plain(' ', "threads", "also the other threads of their processes"),
     Flag::word('s', "set", "the cpuset"),
     Flag::word('t', "toset", "the cpuset that tasks move into"),
     Flag::word('f', "fromset", "the cpuset that tasks leave"),
-    Flag::plain('k', "kthread", "move unbound kernel threads, or these too"),
-    Flag::plain(
-        ' ',
-        "force",
-        "move bound kernel threads too, as far as the kernel lets them go",
-    ),
+    Flag::plain('k', "kthread", "move unbound kernel threads as well, or only them"),
+    Flag::plain(' ', "force", "also move bound kernel threads, if the kernel allows it"),
     Flag::plain('v', "verbose", "rows in full width"),
 ];
 

@@ -23,22 +23,22 @@ pub(super) const COMMAND: CsetCommand = CsetCommand {
 };
 
 const FLAGS: &[Flag] = &[
-    Flag::plain('l', "list", "list the cpusets; all below them too with -r"),
-    Flag::word('c', "cpu", "the CPUs of the cpuset: makes it, or changes it"),
+    Flag::plain('l', "list", "list the cpusets; with -r also all below them"),
+    Flag::word('c', "cpu", "the CPUs of the cpuset: creates it, or changes it"),
     Flag::word('m', "mem", "its memory nodes"),
     Flag::word('n', "newname", "another name for the cpuset"),
     Flag::plain('d', "destroy", "remove the cpuset"),
     Flag::word('s', "set", "the cpuset"),
-    Flag::plain('r', "recurse", "all below it too, with --list and --destroy"),
+    Flag::plain('r', "recurse", "also all below it, with --list and --destroy"),
     Flag::plain(
         ' ',
         "force",
-        "remove also what has tasks or sets below it; the tasks go to the parent",
+        "also remove a set with tasks or child sets; the tasks move to the parent",
     ),
     Flag::plain('x', "usehex", "list CPUs and memory nodes as hexadecimal masks"),
     Flag::plain('v', "verbose", "rows in full width"),
-    Flag::plain(' ', "cpu_exclusive", "its CPUs are its own"),
-    Flag::plain(' ', "mem_exclusive", "its memory nodes are its own"),
+    Flag::plain(' ', "cpu_exclusive", "its CPUs are exclusive"),
+    Flag::plain(' ', "mem_exclusive", "its memory nodes are exclusive"),
 ];
 
 fn run(session: &Session, given: &ParsedOptions, talk: &mut CsetOutput) -> Result<Status, CsetError> {
@@ -89,7 +89,7 @@ fn make(tree: &CpusetTree, given: &ParsedOptions, talk: &mut CsetOutput) -> Resu
             findings.for_each(|finding| talk.print(&format!("--> {}", finding.message)));
             let lowest = request.cpus.is_some_and(|cpus| change::has_lowest(tree, &cpus));
             if lowest && request.flags.contains(&"cpu_exclusive") && tree.hierarchy.version == Version::V2 {
-                talk.print("--> not exclusive: the lowest CPU is never taken from everything else");
+                talk.print("--> not exclusive: the lowest CPU always remains available to everything else");
             }
         }
     }
@@ -126,11 +126,11 @@ fn rename(tree: &CpusetTree, given: &ParsedOptions, talk: &mut CsetOutput) -> Re
 /// The root cannot be removed, and sets of a shield are removed with it.
 fn own(tree: &CpusetTree, set: &CpusetNode) -> Result<(), CsetError> {
     if set.path == "/" {
-        return Err(CsetError::failed("the root cpuset stays as it is"));
+        return Err(CsetError::failed("the root cpuset cannot be changed"));
     }
     match place::is_of(tree, set, &tree.session.in_force()) {
         true => Err(CsetError::failed(format!(
-            "cpuset \"{}\" belongs to a partition that is in force: take it away with `cset shield --reset` or `quietcore undo`",
+            "cpuset \"{}\" belongs to an active partition: remove it with `cset shield --reset` or `quietcore undo`",
             set.path
         ))),
         false => Ok(()),

@@ -27,30 +27,30 @@ pub(super) const COMMAND: CsetCommand = CsetCommand {
 };
 
 const FLAGS: &[Flag] = &[
-    Flag::word('c', "cpu", "the CPUs of the shield: makes it, or changes it"),
-    Flag::plain('r', "reset", "takes the shield away"),
+    Flag::word('c', "cpu", "the CPUs of the shield: creates it, or changes it"),
+    Flag::plain('r', "reset", "removes the shield"),
     Flag::plain('e', "exec", "start the operands as a program in the shield"),
     Flag::word(' ', "user", "with --exec: as this user (name or number)"),
     Flag::word(' ', "group", "with --exec: with this group (name or number)"),
     Flag::plain(
         's',
         "shield",
-        "move tasks into the shield; without any, tell who is in it",
+        "move tasks into the shield; without any, list the tasks in it",
     ),
     Flag::plain(
         'u',
         "unshield",
-        "move tasks out of the shield; without any, tell who is out",
+        "move tasks out of the shield; without any, list the tasks outside",
     ),
     Flag::word('p', "pid", "the tasks"),
-    Flag::plain(' ', "threads", "the other threads of their processes too"),
+    Flag::plain(' ', "threads", "also the other threads of their processes"),
     Flag::with(
         'k',
         "kthread",
         OptionValueKind::OneOf(&["on", "off"]),
-        "keep unbound kernel threads out too",
+        "also move unbound kernel threads out",
     ),
-    Flag::plain('f', "force", "move tasks wherever they are"),
+    Flag::plain('f', "force", "move tasks from any cpuset"),
     Flag::plain('v', "verbose", "list the tasks; twice: in full width"),
     Flag::word(' ', "sysset", "another name for the set \"system\""),
     Flag::word(' ', "userset", "another name for the set \"user\""),

@@ -106,7 +106,7 @@ impl CreateOptions {
         let name = PartitionName::new(&names.rt).map_err(Failure::from)?;
         if names.rest == names.rt {
             return Err(PartrtError::Message(format!(
-                "{}: the two partitions need two names",
+                "{}: the two partitions need different names",
                 names.rt
             )));
         }
@@ -327,7 +327,7 @@ mod tests {
         assert_eq!(named.name.as_str(), "rtset");
         assert_eq!(named.housekeeping.as_ref().map(PartitionName::as_str), Some("other"));
         assert!(intent("c", "a/b", "nrt").is_err() && intent("c", "rt", "..").is_err());
-        assert!(intent("c", "rt", "rt").unwrap_err().contains("two names"));
+        assert!(intent("c", "rt", "rt").unwrap_err().contains("different names"));
     }
 
     #[test]

@@ -21,6 +21,12 @@ pub fn getopts<'a>(letters: &str, words: &'a [String]) -> (Vec<ParsedOption>, &'
         if word == "--" {
             return (found, after);
         }
+        // The original has no long option, and fails here.
+        if word == "--help" {
+            found.push(ParsedOption::Option('h', None));
+            rest = after;
+            continue;
+        }
         let Some(group) = word.strip_prefix('-').filter(|group| !group.is_empty()) else {
             break;
         };
@@ -91,6 +97,9 @@ mod tests {
             ("abn:", "-a -- -b", "a", "-b"),
             ("abn:", "- -b", "", "- -b"),
             ("abn:", "-: 1", "?:", "1"),
+            ("ahn:", "--help x", "h", "x"),
+            ("ahn:", "-n --help", "n=--help", ""),
+            ("ahn:", "x --help", "", "x --help"),
             ("abn:", "", "", ""),
         ] {
             assert_eq!(read(letters, line), (options.to_owned(), rest.to_owned()), "{line}");

@@ -117,7 +117,7 @@ fn report_summary(summary: &MoveSummary, partition: &str, screen: &mut Screen) {
 /// Pins a task, a process with all its threads, in its current place. The journal stores its former mask.
 fn pin_outside(session: &Session, machine: &Machine, number: u32, cpus: &CpuSet) -> Result<(), PartrtError> {
     let root = session.root();
-    let nothing = || PartrtError::Message("nothing is in force any more".to_owned());
+    let nothing = || PartrtError::Message("no partition is active any more".to_owned());
     let changing = session.lock_existing()?.ok_or_else(nothing)?;
     let mut journal = Journal::open(changing.state())
         .map_err(Failure::from)?

@@ -186,7 +186,7 @@ pub fn all(machine: &Machine, in_force: &[(Intent, String)]) -> Vec<(String, Str
     if let Some(taken) = taken.filter(|_| hierarchy.version == Version::V2) {
         rows.push((rest, machine.topology.online.minus(&taken).to_string()));
     }
-    rows.sort();
+    rows.sort_unstable();
     rows
 }
 

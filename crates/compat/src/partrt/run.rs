@@ -52,7 +52,7 @@ pub fn run(session: &Session, words: &[String], exact: &[OsString]) -> Result<()
     if let Some(policy) = request.policy {
         policy.set_for(0).map_err(|errno| {
             let (why, next) = policy.refused(errno, root, &machine, std::process::id());
-            Failure::new(Status::Denied, "the policy was refused", why, next)
+            Failure::new(Status::Denied, "the kernel refused the policy", why, next)
         })?;
     }
     Err(partition::become_program(command).into())

@@ -40,8 +40,8 @@ pub fn undo(
         }
         if undone.is_open(Force::No) {
             return Err(PartrtError::Message(format!(
-                "not everything is as before: {}; `quietcore undo --force` restores it, `quietcore undo --keep` \
-                 accepts it",
+                "not everything is as before: {}; `quietcore undo --force` restores it, `quietcore undo --skip-changed` \
+                 leaves it",
                 undone.remains().join("; ")
             )));
         }
@@ -53,12 +53,12 @@ pub fn undo(
             .collect();
         if let Some(other) = others.first() {
             return Err(PartrtError::Message(format!(
-                "there is no partition {}; in force: {}; undo it with `partrt -r {other} undo`",
+                "there is no partition {}; active: {}; undo it with `partrt -r {other} undo`",
                 names.rt,
                 others.join(", ")
             )));
         }
-        detail(screen, "Nothing is in force; the system is as it was\n");
+        detail(screen, "No partition is active; nothing to undo\n");
     }
     screen.text("System was successfully restored\n");
     Ok(())

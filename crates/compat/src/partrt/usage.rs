@@ -11,40 +11,40 @@ partrt [options] run [cmd-options] <partition> <command>
 partrt [options] move [cmd-options] <pid> <partition>
 partrt [options] list [cmd-options]
 
-The command line of partrt 1.2, answered by quietcore, on cgroup v1 and v2. Every change goes into quietcore's journal
-first, and `undo` gives back what was there before, nothing else.
+This is quietcore with the command line of partrt 1.2, for cgroup v1 and v2. Every change is recorded in quietcore's
+journal first, and `undo` restores exactly the state before it.
 
 Options:
-        -v           Say what is done, on standard error
+        -v           Print each action on standard error
         -V           Show the version and exit
-        -x           Accepted; it traced the original's script
-        -h           Show this
+        -x           Accepted without effect; it traced the script of the original
+        -h, --help   Show this help
         -r NAME      Name of the real-time partition (default: rt)
-        -n NAME      Name of everything else (default: nrt). On v1 a cpuset of that name, on v2 all of the tree that
-                     is not in a partition
+        -n NAME      Name of everything else (default: nrt). On v1 a cpuset of that name, on v2 the whole tree
+                     outside partitions
 
 create
-        Gives the CPUs of the mask to the real-time partition and sends away what can leave them: tasks, kernel
-        threads, interrupts, work queues. Nothing is saved in /tmp.
+        Reserves the CPUs of the mask for the real-time partition and moves everything movable off them: tasks,
+        kernel threads, interrupts, workqueues. Nothing is saved in /tmp.
 
-        [cpumask]    Hexadecimal, with or without 0x; also what bitcalc takes ('#2-3'). Not needed with -n
+        [cpumask]    Hexadecimal, with or without 0x; also a list as for bitcalc ('#2-3'). Not needed with -n
         -a           Leave the NUMA affinity of the writeback workqueue (kernels before 6.6) alone
         -b           Leave the mask of the writeback workqueue alone
         -c           Leave the polling for machine checks (x86) alone
-        -d           Accepted: no kernel since 4.14 has the tick deferment that it was about
-        -h           Show this
+        -d           Accepted without effect: no kernel since 4.14 has the tick deferment that it set
+        -h           Show this help
         -n <node>    The CPUs of a NUMA node, with its memory
         -m           Leave the interval of vmstat alone
-        -r           Leave timer migration alone. CPUs are never switched off and on to drive their timers away
+        -r           Leave timer migration alone. CPUs are never taken offline to move their timers
         -t           Leave real-time throttling alone
         -u           Leave the mask of unbound workqueues alone
         -w           Leave the watchdogs alone
 
 undo
-        Gives back what was there before `create`.
+        Restores the state before `create`.
 
-        -h           Show this
-        -s file      Accepted: the file that the original's `create` left. What was there is in the journal
+        -h           Show this help
+        -s file      Accepted: the file that `create` of the original wrote. quietcore restores from its journal
 
 run
         Runs a command in a partition.
@@ -53,13 +53,13 @@ run
         -f <prio>    As SCHED_FIFO with this priority
         -r <prio>    As SCHED_RR with this priority
         -o           As SCHED_OTHER
-        -h           Show this
+        -h           Show this help
 
 move
         Moves a process with all its threads; on v1 also a single thread, by its number.
 
         -c <cpumask> Onto these CPUs of the partition
-        -h           Show this
+        -h           Show this help
 
 list
         Shows the partitions.
@@ -71,11 +71,14 @@ Example:
         cyclictest on CPU 3, in it:
         > partrt run -c 0x8 rt cyclictest -n -i 10000 -l 10000
 
-        Out of it again:
+        Move it out again:
         > partrt move \"pid of cyclictest\" nrt
 
-        As before:
+        Restore the former state:
         > partrt undo
+
+Exit status:
+        0 done, 1 an error; of `run` that of the command
 
 ";
 

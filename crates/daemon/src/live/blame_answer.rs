@@ -51,7 +51,7 @@ impl BlameAnswer {
     /// The text to show while it measures.
     pub(super) fn promise(&self) -> String {
         format!(
-            "blame looks at CPU {} for {SECONDS} s; its answer comes by itself",
+            "blame watches CPU {} for {SECONDS} s; its result appears here",
             self.cpu.0
         )
     }

@@ -44,7 +44,7 @@ impl MomentRecorder {
             Failure::unable(
                 format!("{} ends here", report::safe_path(&self.path)),
                 error,
-                "free some space, or name another file; what is in the file can be played",
+                "free some space, or choose another file; what the file contains can be played",
             )
         })
     }

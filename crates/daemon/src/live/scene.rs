@@ -84,7 +84,7 @@ fn threads(machine: &Machine, cases: &[CheckCase], isolated: &CpuSet) -> Vec<Iso
         place: place(machine, cases, task),
     };
     let mut threads: Vec<IsolatedThread> = machine.tasks.iter().flatten().filter(touches).map(thread).collect();
-    threads.sort_by_key(|thread| (thread.place, thread.tid));
+    threads.sort_unstable_by_key(|thread| (thread.place, thread.tid));
     threads.truncate(MOST_THREADS);
     threads
 }

@@ -110,11 +110,7 @@ impl Server {
                 continue;
             }
             if self.open.len() >= MOST {
-                let silent = self
-                    .open
-                    .iter()
-                    .position(|one| matches!(one.state, ConnectionState::ReadingRequest(_)));
-                self.open.remove(silent.unwrap_or(0));
+                self.make_room(now, give);
             }
             let mut one = Connection {
                 stream,
@@ -126,6 +122,23 @@ impl Server {
             if !matches!(one.state, ConnectionState::Over) {
                 self.open.push(one);
             }
+        }
+    }
+
+    /// Closes the oldest connection whose request has not arrived, else the oldest; none if one is over meanwhile.
+    fn make_room(&mut self, now: Instant, give: &mut dyn FnMut(ExpositionFormat) -> String) {
+        let is_silent = |one: &Connection| matches!(one.state, ConnectionState::ReadingRequest(_));
+        let silent = self.open.iter_mut().position(|one| {
+            // The request may have arrived since the last turn.
+            if is_silent(one) {
+                one.go_on(now, give);
+            }
+            is_silent(one)
+        });
+        let count = self.open.len();
+        self.open.retain(|one| !matches!(one.state, ConnectionState::Over));
+        if self.open.len() == count {
+            self.open.remove(silent.unwrap_or(0));
         }
     }
 }
@@ -287,6 +300,27 @@ mod tests {
         }
         let oldest = silent.into_iter().next().unwrap();
         assert_eq!(rest(oldest), "", "the oldest was closed");
+    }
+
+    /// A slow server sees the request and the connection that needs a place at the same time.
+    #[test]
+    fn a_client_whose_request_has_arrived_keeps_its_place() {
+        let mut server = Server::open("127.0.0.1:0".parse().unwrap()).unwrap();
+        let address = server.listener.local_addr().unwrap();
+        let mut clients: Vec<TcpStream> = (0..MOST).map(|_| connect(address)).collect();
+        while server.open.len() < MOST {
+            server.accept(Instant::now(), &mut |_| "a 1\n".to_owned());
+        }
+        let request = b"GET /metrics HTTP/1.1\r\n\r\n";
+        clients[0].write_all(request).unwrap();
+        clients.push(connect(address));
+        server.accept(Instant::now(), &mut |_| "a 1\n".to_owned());
+        assert!(rest(clients.swap_remove(0)).ends_with("a 1\n"));
+        assert_eq!(
+            server.open.len(),
+            MOST,
+            "the answered client left its place to the new one"
+        );
     }
 
     /// Clients that never finish a request and clients that never read a long answer take all places. The next client is

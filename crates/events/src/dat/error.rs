@@ -6,16 +6,16 @@ use crate::error::FormatError;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DatError {
     /// It does not start with the magic number.
-    #[error("this is no trace.dat: it does not begin with 17 08 44 and the word tracing")]
+    #[error("this is not a trace.dat: it does not start with 17 08 44 and the word tracing")]
     NotOne,
     /// Another version.
-    #[error("version {version} of trace.dat is not known here (6 and 7 are); trace-cmd convert makes one of the other")]
+    #[error("version {version} of trace.dat is not supported (6 and 7 are); trace-cmd convert changes the version")]
     Version {
         /// The stated version.
         version: String,
     },
     /// The file ends too early.
-    #[error("the file ends at byte {at}, within {what}: it was cut, or its recording was not finished")]
+    #[error("the file ends at byte {at}, within {what}: it was truncated, or its recording did not finish")]
     Cut {
         /// The offset of the missing data.
         at: usize,
@@ -31,13 +31,13 @@ pub enum DatError {
         expected: &'static str,
     },
     /// Unknown compression.
-    #[error("it is packed with {name}; none, zlib and zstd are known (trace-cmd convert --compression none)")]
+    #[error("it is compressed with {name}; none, zlib and zstd are supported (trace-cmd convert --compression none)")]
     Packing {
         /// Its name.
         name: String,
     },
     /// Invalid compressed data.
-    #[error("byte {at}: what is packed there cannot be unpacked: {why}")]
+    #[error("byte {at}: the compressed data cannot be unpacked: {why}")]
     Unpack {
         /// The offset.
         at: usize,

@@ -108,7 +108,7 @@ impl DescribedResult {
             let last = program
                 .last_failure
                 .as_ref()
-                .map_or(String::new(), |last| format!(", at last {last}"));
+                .map_or(String::new(), |last| format!(", most recently {last}"));
             let _ = writeln!(
                 text,
                 "{}: started {} times, ended {} times with success, {} times otherwise{last}",
@@ -124,9 +124,9 @@ fn pin_and_lock(run: &DescribedRun) -> Result<(), Failure> {
     if let Some(cpus) = &run.plan.main {
         root::sched::set_affinity(0, cpus.words()).map_err(|errno| {
             Failure::unable(
-                "the conductor cannot go to its CPUs",
+                "the program that starts the run cannot move to its CPUs",
                 format!("CPU {cpus}: {}", std::io::Error::from_raw_os_error(errno)),
-                "name CPUs that this shell may use, or leave them out",
+                "choose CPUs that this shell may use, or leave them out",
             )
         })?;
     }
@@ -134,9 +134,9 @@ fn pin_and_lock(run: &DescribedRun) -> Result<(), Failure> {
         rustix::mm::mlockall(rustix::mm::MlockAllFlags::CURRENT | rustix::mm::MlockAllFlags::FUTURE).map_err(
             |errno| {
                 Failure::unable(
-                    "the conductor's memory cannot be locked",
+                    "the memory of the program that starts the run cannot be locked",
                     errno,
-                    "run it as root, raise `ulimit -l`, or leave it out of the file",
+                    "run it as root, raise `ulimit -l`, or remove the setting from the file",
                 )
             },
         )?;
@@ -161,12 +161,12 @@ fn not_started(description: &RunConfiguration, error: MeasureError) -> Failure {
         status,
         format!("{name} cannot be started"),
         format!("{place}cannot {what}: {}", std::io::Error::from_raw_os_error(errno)),
-        "install it, correct the file, or take the program out of it",
+        "install it, correct the file, or remove the program from it",
     )
 }
 
 fn end_note() -> Note {
-    let message = "it ended with a program whose end is the run's".to_owned();
+    let message = "it ended together with a program that ends the run".to_owned();
     note(NoteLevel::Info, "ended_by_program", "the run", message, "")
 }
 
@@ -174,8 +174,8 @@ fn end_note() -> Note {
 fn notes(plan: &RunPlan, programs: &[ProgramResult], broken: &[LoadKind]) -> Vec<Note> {
     let mut notes = plan.notes.clone();
     for kind in broken {
-        let message =
-            "it has ended, which it never does by itself: the disk is full, loopback is down, or memory is short";
+        let message = "it ended, although it never ends by itself: the disk is full, the loopback interface is down, or memory \
+             is short";
         notes.push(note(
             NoteLevel::Warning,
             "load_ended",
@@ -187,7 +187,8 @@ fn notes(plan: &RunPlan, programs: &[ProgramResult], broken: &[LoadKind]) -> Vec
     for program in programs.iter().filter(|program| program.throttled) {
         let last = program.last_failure.as_deref().unwrap_or("with success");
         let message = format!(
-            "it ended at once again and again ({} times, at last {last}), and was started only once a second then",
+            "it ended repeatedly right after its start ({} times, most recently {last}), and was then started only \
+             once a second",
             program.started
         );
         let fix = "run it by hand to see why it ends";

@@ -81,7 +81,7 @@ pub fn resolve(described: &RunConfiguration, file: &Path, machine: &Machine) -> 
 /// Converts an error at a place in the file into an error of the verb.
 pub fn refused(file: &Path, error: &ConfigurationError) -> Failure {
     Failure::usage(
-        format!("{} describes no run", file.display()),
+        format!("{} does not describe a run", file.display()),
         error,
         error.next.clone(),
     )
@@ -95,8 +95,8 @@ impl RunPlan {
                 NoteLevel::Warning,
                 "measured_cpu_shared",
                 what,
-                format!("{what} may run on CPU {shared}, which is measured: the numbers hold its work too"),
-                "give it other CPUs in the file, unless that is the question",
+                format!("{what} may run on CPU {shared}, which is measured: the numbers include its work"),
+                "give it other CPUs in the file, unless you want to measure this",
             ));
         }
     }
@@ -118,7 +118,7 @@ impl DescriptionLocation<'_> {
             return Ok(None);
         };
         let cpus = existing_cpus(&expression.value, self.machine).map_err(|error| Failure {
-            what: format!("{} describes no run", self.file.display()),
+            what: format!("{} does not describe a run", self.file.display()),
             why: format!(
                 "line {}, column {}: {}; {}",
                 expression.line, expression.column, error.what, error.why
@@ -157,8 +157,8 @@ impl DescriptionLocation<'_> {
         if known.contains(&format.value.as_str()) {
             return Ok(());
         }
-        let why = format!("`{}` is no format of statistics", format.value);
-        Err(self.wrong(format, why, &format!("there are {}", known.join(", "))))
+        let why = format!("`{}` is not a format of statistics", format.value);
+        Err(self.wrong(format, why, &format!("the formats are {}", known.join(", "))))
     }
 
     fn lane(&self, sampler: &ConfiguredSampler, cpu: CpuId) -> Result<Lane, Failure> {
@@ -177,7 +177,7 @@ impl DescriptionLocation<'_> {
         };
         if let Some(policy) = &sampler.policy {
             parse_policy(&policy.value)
-                .map_err(|why| self.wrong(policy, why, "write it as --policy takes it"))?
+                .map_err(|why| self.wrong(policy, why, "write it in the form that --policy accepts"))?
                 .fill(&mut lane);
         }
         Ok(lane)
@@ -193,7 +193,7 @@ impl DescriptionLocation<'_> {
                     let why = "a program that forks cannot be started with SCHED_DEADLINE".to_owned();
                     return Err(self.wrong(written, why, "use fifo:PRIORITY, rr:PRIORITY, other, batch or idle"));
                 }
-                Err(why) => return Err(self.wrong(written, why, "write it as `run --policy` takes it")),
+                Err(why) => return Err(self.wrong(written, why, "write it in the form that `run --policy` accepts")),
             },
         };
         Ok(Order {
@@ -215,8 +215,8 @@ impl DescriptionLocation<'_> {
     fn door(&self, cgroup: &SourceValue<String>) -> Result<String, Failure> {
         let hierarchy = self.machine.cgroups.cpuset.as_ref().ok_or_else(|| {
             Failure::unable(
-                format!("{} describes no run", self.file.display()),
-                format!("line {}: there is no cpuset hierarchy here", cgroup.line),
+                format!("{} does not describe a run", self.file.display()),
+                format!("line {}: this machine has no cpuset hierarchy", cgroup.line),
                 "mount cgroups, or leave the cgroup out",
             )
         })?;
@@ -226,7 +226,7 @@ impl DescriptionLocation<'_> {
             return Err(self.wrong(
                 cgroup,
                 format!("there is no cgroup {name} in {}", hierarchy.mount),
-                "make it first (`quietcore apply` makes partitions), or leave the cgroup out",
+                "create it first (`quietcore apply` creates partitions), or leave the cgroup out",
             ));
         }
         Ok(hierarchy.door(&name))

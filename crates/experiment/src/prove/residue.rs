@@ -98,9 +98,9 @@ pub fn summary(story: &ProveRecord) -> String {
         .collect();
     match stuck.len() {
         0 if story.residue.iter().any(|residue| !residue.interrupts.is_empty()) => {
-            text.push_str(" every interrupt is away but those that were to come or to stay.");
+            text.push_str(" every interrupt was moved away, except those that you assigned to these CPUs or excluded.");
         }
-        0 => text.push_str(" every interrupt is away."),
+        0 => text.push_str(" every interrupt was moved away."),
         1 => text.push_str(&format!(" one interrupt cannot be moved: {}.", stuck.join(", "))),
         more => text.push_str(&format!(" {more} interrupts cannot be moved: {}.", stuck.join(", "))),
     }
@@ -138,7 +138,7 @@ fn why_here(plan: Option<&Plan>, applied: &ApplyOutcome, interrupt: &machine::In
         Some(ChangeOutcome::Refused(errno)) => {
             format!("the kernel refused: {}", std::io::Error::from_raw_os_error(*errno))
         }
-        Some(other) => format!("it was moved, and is back ({})", other.text()),
+        Some(other) => format!("it was moved and has returned ({})", other.text()),
         None => interrupt
             .immovable()
             .map_or("nothing tried to move it", machine::ImmovableReason::why)

@@ -21,7 +21,7 @@ pub fn refuse_impossible(session: &Session, forecast: &Forecast) -> Result<(), F
         return Err(Failure::usage(
             "the boots of this study are impossible on this machine",
             why.join("\n       "),
-            "take these levels out of [axes], or what is said off the boot line; nothing has run",
+            "remove these levels from [axes], or remove what is named above from the boot line; nothing has run",
         ));
     }
     if runs_systemd(session.root()) {
@@ -60,7 +60,7 @@ pub fn impossible(session: &Session, forecast: &Forecast) -> Vec<String> {
         let named = boot.kernel.as_deref();
         if let Some(image) = named.filter(|named| is_image(named)) {
             add(format!(
-                "kernel {}: no modules are installed for an image: name its release, or boot it with --in vm",
+                "kernel {}: no modules are installed for an image: use its release, or boot it with --in vm",
                 report::safe(image)
             ));
             continue;
@@ -135,9 +135,9 @@ impl Build {
         match (self.is_rt, self.is_dynamic) {
             (Some(true), _) => Some("this kernel is PREEMPT_RT, which has one model"),
             (_, Some(false)) => Some("this kernel was built without CONFIG_PREEMPT_DYNAMIC"),
-            _ if self.version.is_some_and(|version| version < (5, 12)) => Some("kernels before 5.12 do not know it"),
+            _ if self.version.is_some_and(|version| version < (5, 12)) => Some("kernels before 5.12 do not support it"),
             _ if model == "lazy" && self.version.is_some_and(|version| version < (6, 13)) => {
-                Some("kernels before 6.13 do not know it")
+                Some("kernels before 6.13 do not support it")
             }
             _ => None,
         }

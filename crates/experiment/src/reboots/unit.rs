@@ -113,7 +113,7 @@ pub fn remove_everything(session: &Session) -> Result<Vec<String>, Failure> {
 pub fn restart(session: &Session, why: &str) -> Result<(), Failure> {
     if resumes(session) == ResumeMethod::User {
         session.note(&format!(
-            "{why}: restart this machine now, and call `quietcore study resume` when it is up\n"
+            "{why}: restart this machine now, and run `quietcore study resume` when it is up\n"
         ));
         return Ok(());
     }
@@ -122,7 +122,7 @@ pub fn restart(session: &Session, why: &str) -> Result<(), Failure> {
         Failure::unable(
             "systemd does not restart this machine",
             error,
-            "the study is ended, and its results stay: begin it again when `systemctl reboot` works here",
+            "the study has ended, and its results are kept: start it again when `systemctl reboot` works here",
         )
     })
 }

@@ -129,7 +129,7 @@ impl Board<'_> {
                 Err(LinkFailure::Failed(error)) => return Err(error),
                 // A program that was killed after it had run costs one link.
                 Err(LinkFailure::Program(status, errors)) if known.was_reached && status > KILLED => {
-                    format!("the program that followed it was killed; {errors}")
+                    format!("the program started after it was killed; {errors}")
                 }
                 Err(LinkFailure::Program(status, errors)) => return Err(self.program_failed(status, &errors)),
                 Err(LinkFailure::Link(why)) => why,
@@ -140,7 +140,7 @@ impl Board<'_> {
             if known.received_at != received_before {
                 attempt = 0;
                 self.session.note(&format!(
-                    "the link to {} broke ({why}); the study goes on there, and the link is tried again\n",
+                    "the link to {} was lost ({why}); the study continues there, and quietcore reconnects\n",
                     self.host()
                 ));
             }
@@ -185,7 +185,7 @@ impl Board<'_> {
                 format!("this quietcore cannot run on {}", self.host()),
                 why,
                 format!(
-                    "name a static quietcore for that machine with --binary FILE; there are {}",
+                    "select a static quietcore for that machine with --remote-binary FILE; there are {}",
                     targets()
                 ),
             )
@@ -217,7 +217,7 @@ impl Board<'_> {
                 _ if self.stop.load(Ordering::Relaxed) => return Err(LinkFailure::Stopped),
                 _ if start.elapsed() > COMING_UP => {
                     return Err(LinkFailure::Link(format!(
-                        "the program there said nothing for {} s",
+                        "the program there sent nothing for {} s",
                         COMING_UP.as_secs()
                     )));
                 }
@@ -236,9 +236,9 @@ impl Board<'_> {
             return Ok(());
         }
         Err(Failure::usage(
-            format!("the quietcore for {} is another one", self.host()),
-            format!("it is version {}, and this one is {own}", report::safe(&up.version)),
-            "name one of this version with --binary FILE",
+            format!("the quietcore for {} is a different one", self.host()),
+            format!("its version is {}, and this one is {own}", report::safe(&up.version)),
+            "select one of this version with --remote-binary FILE",
         ))
     }
 
@@ -255,12 +255,12 @@ impl Board<'_> {
             Some(0) => Ok(()),
             _ => Err(LinkFailure::Failed(Failure::unable(
                 format!(
-                    "quietcore cannot be copied to {}:{}",
+                    "quietcore could not be copied to {}:{}",
                     self.host(),
                     report::safe(&self.there.text())
                 ),
                 ran.error_lines,
-                "make room there, or name another directory of that machine with --there DIR",
+                "free some space there, or choose another directory on that machine with --remote-dir DIR",
             ))),
         }
     }
@@ -294,7 +294,7 @@ impl Board<'_> {
             }
             if known.received_at.elapsed() > self.silence {
                 return Err(LinkFailure::Link(format!(
-                    "it said nothing for {} s",
+                    "it sent nothing for {} s",
                     self.silence.as_secs()
                 )));
             }
@@ -335,9 +335,9 @@ impl Board<'_> {
         known.starts += 1;
         if known.starts > MOST_STARTS {
             return Err(LinkFailure::Failed(Failure::unable(
-                format!("the study on {} is killed again and again", self.host()),
-                format!("{MOST_STARTS} times it was started there, without a result"),
-                "look at that machine: its memory, its disk, its supply; the same command then goes on",
+                format!("the study on {} is killed repeatedly", self.host()),
+                format!("it was started there {MOST_STARTS} times, without a result"),
+                "check the memory, disk and power supply of that machine; the same command then continues",
             )));
         }
         session.send(&BoardRequest::Study(self.bytes.to_vec()))?;
@@ -354,7 +354,7 @@ impl Board<'_> {
     fn belongs_to(&mut self, bytes: &[u8]) -> Result<(), Failure> {
         let record: StudyRecord = serde_json::from_slice(bytes).map_err(|error| {
             Failure::unable(
-                format!("what {} says of its study is not understood", self.host()),
+                format!("the answer of {} about its study cannot be parsed", self.host()),
                 error,
                 "run the same command again",
             )
@@ -382,28 +382,29 @@ impl Board<'_> {
         };
         match ended.there.iter().all(is_here) {
             true => Ok(()),
-            false => Err(LinkFailure::Link("not every result came".to_owned())),
+            false => Err(LinkFailure::Link("not every result was transferred".to_owned())),
         }
     }
 
     fn unreachable(&self, why: &str) -> Failure {
         let next = if why.contains("Host key verification failed") || why.contains("IDENTIFICATION HAS CHANGED") {
-            "log in by hand once and look whether that is the machine that you mean; its key is then known"
+            "log in by hand once and verify that it is the intended machine; ssh then knows its key"
         } else if why.contains("Permission denied") {
-            "no password can be entered here: give that machine a key of yours (ssh-copy-id), or name one with \
-             --ssh 'ssh -i KEY'"
+            "a password cannot be entered here: install your key on that machine (ssh-copy-id), or use one with --ssh \
+             'ssh -i KEY'"
         } else {
-            "try to log in by hand; options of ssh go into --ssh 'ssh -p PORT -i KEY'"
+            "try to log in by hand; pass options of ssh with --ssh 'ssh -p PORT -i KEY'"
         };
         Failure::unable(format!("{} cannot be reached", self.host()), why, next)
     }
 
     fn lost(&self, why: &str) -> Failure {
         Failure::unable(
-            format!("{} cannot be reached any more", self.host()),
+            format!("{} can no longer be reached", self.host()),
             why,
             format!(
-                "what came is kept, and the study goes on there, in {}; the same command picks it up",
+                "the results so far are kept, and the study continues there, in {}; run the same command to reconnect \
+                 to it",
                 report::safe(&self.there.text())
             ),
         )
@@ -414,8 +415,8 @@ impl Board<'_> {
             "" => format!("it ended with status {status}"),
             other => other.to_owned(),
         };
-        let next = "a directory from which programs may not be started is another reason to name one with --there DIR; one \
-                    that needs libraries is a reason to name a static one with --binary FILE";
+        let next = "if programs cannot be started from that directory, choose another one with --remote-dir DIR; if the \
+             program needs libraries, use a static one with --remote-binary FILE";
         Failure::unable(format!("quietcore cannot run on {}", self.host()), why, next)
     }
 }

@@ -192,7 +192,7 @@ impl BoardSide<'_> {
         if !given.record.is_empty() {
             let study = StudyFile::read(&file)?;
             let record = serde_json::from_slice(&given.record)
-                .map_err(|error| Failure::usage("what came over the link is no record", error, ""))?;
+                .map_err(|error| Failure::usage("data on the link is not a valid record", error, ""))?;
             let directory = Directory::of(&self.results(), study.study(), &given.study, record)?;
             for (place, bytes) in given.results {
                 if !directory.has(place) {
@@ -318,7 +318,7 @@ fn last_line(text: &[u8]) -> usize {
 fn own_dir() -> Result<PathBuf, Failure> {
     let not_here = |why: String| {
         Failure::usage(
-            "this is no board of a study",
+            "this is not a board of a study",
             why,
             "boards are started by `quietcore study run FILE --out DIR --on HOST`",
         )
@@ -349,7 +349,7 @@ fn leave_measured_cpus(measured: &CpuSet) {
 }
 
 fn link_failure(error: &std::io::Error) -> Failure {
-    Failure::unable("the link ended", error, "the study goes on")
+    Failure::unable("the link ended", error, "the study continues")
 }
 
 /// Waits briefly for requests. Returns whether the link still exists.

@@ -140,7 +140,7 @@ impl Ssh {
             Failure::unable(
                 "ssh cannot be started",
                 error,
-                "install it (openssh-client), or name it with --ssh",
+                "install it (openssh-client), or set another program with --ssh",
             )
         })
     }
@@ -229,7 +229,7 @@ fn until_closed(child: &mut Child, silence: Duration, stop: &AtomicBool, out: &m
         }
         if start.elapsed() > silence {
             return Err(LinkFailure::Link(format!(
-                "nothing came of it in {} s",
+                "it sent nothing within {} s",
                 silence.as_secs()
             )));
         }

@@ -116,8 +116,8 @@ impl StudyEnd {
         let Some(status) = self.status else {
             return Err(Failure::unable(
                 format!("the study on {host} was killed"),
-                "it said no reason; too little memory and a full disk are the usual ones",
-                "look at that machine; the same command then goes on",
+                "no reason was reported; the usual ones are too little memory and a full disk",
+                "check that machine; the same command then continues",
             ));
         };
         let status = known(status).unwrap_or(Status::Bug);

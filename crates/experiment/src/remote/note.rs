@@ -36,16 +36,16 @@ pub fn read(out: &Path) -> Result<Option<BoardNote>, Failure> {
     let bytes = input::bytes(&path, MOST_BYTES)?;
     let none = |why: String| {
         Failure::usage(
-            format!("{} says of no board", report::safe_path(&path)),
+            format!("{} does not describe a board", report::safe_path(&path)),
             why,
-            "name another directory with --out",
+            "choose another directory with --out",
         )
     };
     let note: BoardNote = serde_json::from_slice(&bytes).map_err(|error| none(error.to_string()))?;
     // The directory with this name is removed at the end.
     match note.name.as_deref().is_none_or(is_ours) {
         true => Ok(Some(note)),
-        false => Err(none("the directory that it names there is none of ours".to_owned())),
+        false => Err(none("quietcore did not create the directory that it names".to_owned())),
     }
 }
 

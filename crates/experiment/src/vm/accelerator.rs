@@ -33,7 +33,7 @@ pub fn accelerator(sizes: GuestSize, kernel: Option<&KernelImage>) -> Result<Acc
         AcceleratorTrial::Refused(why) => Err(Failure::usage(
             format!("{PROGRAM} cannot run a virtual machine here"),
             why,
-            "install a QEMU of 2020 or later, whole",
+            "install a complete QEMU of 2020 or later",
         )),
     }
 }
@@ -68,7 +68,7 @@ fn tried(accelerator: Accelerator) -> Result<AcceleratorTrial, Failure> {
             Ok(None) => {
                 let _ = child.kill();
                 let _ = child.wait();
-                return Ok(AcceleratorTrial::Refused("it does not come to its end".to_owned()));
+                return Ok(AcceleratorTrial::Refused("it did not end".to_owned()));
             }
             Err(error) => return Ok(AcceleratorTrial::Refused(error.to_string())),
         }

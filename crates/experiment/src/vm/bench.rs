@@ -70,8 +70,8 @@ impl GuestRequirements {
         let machine = self.machine();
         let cpus = existing_cpus(&study.study().cpus.text, &machine).map_err(|error| study.at_cpus(file, error))?;
         if cpus.contains(machine::CpuId(0)) {
-            let why = "the first CPU of a machine keeps what cannot be moved";
-            let error = Failure::usage("CPU 0 is to be measured", why, "measure another one");
+            let why = "the first CPU of a machine keeps everything that cannot be moved";
+            let error = Failure::usage("CPU 0 cannot be measured", why, "measure another CPU");
             return Err(study.at_cpus(file, error));
         }
         Forecast::on(study, file, machine, cpus)
@@ -89,8 +89,8 @@ impl GuestRequirements {
 
     /// Notes for the user before anything runs.
     pub fn note(&self) -> Option<String> {
-        let emulated = "KVM is of no use here, so the processor is emulated: what is done and counted is real, times mean \
-                        nothing and get no verdict";
+        let emulated = "KVM is not available, so the processor is emulated: actions and counters are real, but times \
+             mean nothing and get no verdict";
         (self.accelerator == Accelerator::Tcg).then(|| emulated.to_owned())
     }
 
@@ -125,18 +125,21 @@ fn located(kernel: &str) -> PathBuf {
 
 fn no_kernel() -> Failure {
     Failure::usage(
-        "no kernel is named for the virtual machines",
-        "the study names none for all of its boots",
-        "name the image of one: --kernel /boot/vmlinuz-RELEASE",
+        "no kernel was given for the virtual machines",
+        "the study does not specify one for each of its boots",
+        "specify an image: --vm-kernel /boot/vmlinuz-RELEASE",
     )
 }
 
 fn image(path: &Path) -> Result<KernelImage, Failure> {
     let refused = |why: String| {
         Failure::usage(
-            format!("{} cannot be the kernel of a virtual machine", report::safe_path(path)),
+            format!(
+                "{} is not a kernel image for a virtual machine",
+                report::safe_path(path)
+            ),
             why,
-            "name the image of a kernel for x86-64, such as /boot/vmlinuz-RELEASE; a package of a distribution has one",
+            "use an image of a kernel for x86-64, such as /boot/vmlinuz-RELEASE from a package of a distribution",
         )
     };
     let mut head = Vec::new();
@@ -160,9 +163,9 @@ fn program(named: Option<&Path>) -> Result<Vec<u8>, Failure> {
             None => "this quietcore".to_owned(),
         };
         Failure::usage(
-            format!("{what} cannot run in a virtual machine that has nothing else"),
+            format!("{what} cannot run in a virtual machine that contains no other files"),
             why,
-            "name a static quietcore for x86-64 of this version: --vm-binary FILE; `make dist` builds one",
+            "use a static quietcore for x86-64 of this version: --vm-binary FILE; `make dist` builds one",
         )
     };
     let bytes = input::bytes(path, MOST_PROGRAM).map_err(|error| refused(error.to_string()))?;

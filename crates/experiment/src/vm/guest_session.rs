@@ -71,9 +71,9 @@ fn listen(
 ) -> Result<GuestEnd, Failure> {
     let failed = |why: String| {
         Failure::unable(
-            format!("{PROGRAM} cannot be heard"),
+            format!("the output of {PROGRAM} cannot be read"),
             why,
-            "run the same command again: it goes on",
+            "run the same command again to continue",
         )
     };
     let Some(out) = child.stdout.as_mut() else {
@@ -86,7 +86,7 @@ fn listen(
         }
         if received_at.elapsed() > silence {
             return Ok(GuestEnd::Stopped(format!(
-                "it said nothing for {} s",
+                "it sent nothing for {} s",
                 silence.as_secs()
             )));
         }
@@ -143,8 +143,8 @@ fn reason(console: &Path, errors: &str, ended: &str) -> String {
     match errors.lines().find(|line| !line.trim().is_empty()) {
         Some(line) => report::safe(line),
         None if text.trim().is_empty() => {
-            format!("its kernel said nothing at all, and QEMU ended with {ended}")
+            format!("its kernel printed nothing, and QEMU ended with {ended}")
         }
-        None => format!("it was gone before its end ({ended})"),
+        None => format!("it ended too early ({ended})"),
     }
 }

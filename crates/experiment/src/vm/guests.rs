@@ -141,7 +141,7 @@ impl GuestsState {
         } else {
             self.failed_boots.insert(boot);
             self.given_up
-                .push((guest.boot_text(), format!("no machine of it came up: {why}")));
+                .push((guest.boot_text(), format!("none of its machines started: {why}")));
         }
         Ok(())
     }
@@ -262,7 +262,7 @@ impl Guest<'_> {
     fn wrong(&self, release: &Option<String>, line: Option<&str>, expected: &str) -> Option<String> {
         if release.as_deref() != Some(expected) {
             let release = release.as_deref().unwrap_or("unknown");
-            return Some(format!("it runs Linux {release}, and its image says {expected}"));
+            return Some(format!("it runs Linux {release}, and its image contains {expected}"));
         }
         let study = &self.open.forecast.study;
         study.wrong_line(
@@ -275,9 +275,9 @@ impl Guest<'_> {
 
 fn other_machine(why: &str) -> Failure {
     Failure::unable(
-        "a virtual machine is not what it was to be",
+        "a virtual machine is not as intended",
         report::safe(why),
-        "look at the study's boot words and at the image of the kernel",
+        "check the study's boot parameters and the image of the kernel",
     )
 }
 

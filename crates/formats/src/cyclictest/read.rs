@@ -314,7 +314,7 @@ impl CyclictestState {
             Some(ns) if ns >= 1_000 * UNIT_NS => NoteLevel::Warning,
             _ => NoteLevel::Info,
         };
-        let message = "the text does not name its unit: read as microseconds, which is right unless cyclictest ran \
+        let message = "the text does not contain its unit: read as microseconds, which is right unless cyclictest ran \
              with -N (then all times here are 1,000 times too long)";
         recording.note(level, "unit_not_stated", "unit", message);
         Ok(recording)
@@ -360,12 +360,12 @@ impl CyclictestState {
             recording.error(
                 "sums_differ",
                 &format!("thread {place}"),
-                "its rows do not add up to its total",
+                "the sum of its rows differs from its total",
             );
         }
         if stated.is_none_or(|stated| stated != count) {
             let message = if summed {
-                "the summary below the rows is missing; the last column is taken for the sum of the others, as -H adds it"
+                "the summary below the rows is missing; the last column is read as the sum of the others, as -H adds it"
             } else {
                 "the summary below the rows is missing or incomplete"
             };
@@ -376,7 +376,7 @@ impl CyclictestState {
             recording.info(
                 "mean_truncated",
                 "mean",
-                "the mean in the file is cut to whole microseconds",
+                "the mean in the file is truncated to whole microseconds",
             );
         }
     }
@@ -403,13 +403,13 @@ impl CyclictestState {
             recording.info(
                 "samples_may_be_lost",
                 "samples",
-                "cyclictest -v prints from a ring of 16,384 values, and loses samples when the printer is slow",
+                "cyclictest -v prints from a ring of 16,384 values, and loses samples if the output is too slow",
             );
         } else if stated {
             recording.warning(
                 "no_histogram",
                 "histogram",
-                "there is no histogram: percentiles, median and deviation cannot be known",
+                "there is no histogram: percentiles, median and deviation are unknown",
             );
         }
         if dropped > 0 {

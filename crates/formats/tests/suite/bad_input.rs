@@ -42,16 +42,16 @@ fn errors_have_line_and_column() {
     for (text, wanted) in [
         (
             "# Histogram\n000001 000003\n000002 0000x4\n",
-            "line 3, column 8: \"0000x4\" is no number",
+            "line 3, column 8: \"0000x4\" is not a number",
         ),
         (
             "# Histogram\n000001 -00003\n",
             "line 2, column 8: \"-00003\" is negative",
         ),
-        ("# Histogram\n000001 nan\n", "line 2, column 8: \"nan\" is no number"),
+        ("# Histogram\n000001 nan\n", "line 2, column 8: \"nan\" is not a number"),
         (
             "# Histogram\n000001 1 2\n000002 1\n",
-            "line 3, column 1: 2 columns, where 3 were expected",
+            "line 3, column 1: 2 columns instead of 3",
         ),
         (
             "# Histogram\n000001 1\n000001 1\n",
@@ -71,7 +71,7 @@ fn errors_have_line_and_column() {
         ),
         (
             "# Histogram\n000001 1\n        Core:\t 0 1\n",
-            "line 3, column 9: \"Core:\\t 0 1\" does not belong here",
+            "line 3, column 9: \"Core:\\t 0 1\" is not expected here",
         ),
         (
             "# Histogram\n000001 18446744073709551615\n000002 1\n",
@@ -79,7 +79,7 @@ fn errors_have_line_and_column() {
         ),
         (
             "# cpu_mhz: 2597\n# n_interruptions: 1\n 5 0 3\n",
-            "line 3, column 2: 3 columns, where 4 were expected",
+            "line 3, column 2: 3 columns instead of 4",
         ),
         ("Counter Freq: 1 (MHz)\n", "no measurement"),
         (
@@ -88,33 +88,33 @@ fn errors_have_line_and_column() {
         ),
         (
             "# RTLA osnoise histogram\nIndex CPU-000\n0 1 2\n",
-            "line 3, column 1: 3 columns, where 2 were expected",
+            "line 3, column 1: 3 columns instead of 2",
         ),
         (
             "# RTLA osnoise histogram\nIndex BPU-000\n",
-            "line 2, column 7: \"BPU-000\" does not belong here",
+            "line 2, column 7: \"BPU-000\" is not expected here",
         ),
         (
             "stress-ng: info:  [1] cyclic:   mean: NaN ns, mode: 7 ns\n",
-            "line 1, column 39: \"NaN\" is no number",
+            "line 1, column 39: \"NaN\" is not a number",
         ),
         (
             "x [0] 1: #1 inner/outer(us): 1/-3 ts:1.0\n",
             "line 1, column 32: \"-3\" is negative",
         ),
-        ("0;1.5;9\n0;1.5\n", "line 2, column 1: 2 columns, where 3 were expected"),
+        ("0;1.5;9\n0;1.5\n", "line 2, column 1: 2 columns instead of 3"),
         (
             "       0        1\n       1       1x\n",
-            "line 2, column 16: \"1x\" is no number",
+            "line 2, column 16: \"1x\" is not a number",
         ),
-        ("Tag=cpu1,0.0,1.0,1.0,HISTFAAAAEl4nO3IsQ\n", "does not unpack"),
+        ("Tag=cpu1,0.0,1.0,1.0,HISTFAAAAEl4nO3IsQ\n", "cannot be unpacked"),
         (
             "{\"rt_test_version:\": \"2.40\",\n \"thread\": {\"0\": {\"histogram\": {\"7\": -1}}}}",
             "at line 2 column 40",
         ),
         (
             "{\"rt_test_version:\": \"2.40\",\n \"thread\": {\"0\": {\"histogram\": {\"7\": 1, \"7\": 2}}}}",
-            "the key \"7\" is there twice",
+            "the key \"7\" is listed twice",
         ),
         ("{\"rt_test_version:\": \"2.40\", \"thread\": {}}", "no thread"),
         ("{\"rt_test_version:\": \"2.40\", \"thr", "at line 1 column"),
@@ -129,7 +129,7 @@ fn errors_have_line_and_column() {
         !said.contains('\u{1b}') && !said.contains('\u{202e}') && !said.contains('\u{7}'),
         "{said:?}"
     );
-    assert!(error_of_bytes(b"# Histogram\n000001 1\n\xff\xfe\n").contains("line 3, column 1: this is no text"));
+    assert!(error_of_bytes(b"# Histogram\n000001 1\n\xff\xfe\n").contains("line 3, column 1: this is not text"));
 }
 
 #[test]

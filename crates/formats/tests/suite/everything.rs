@@ -250,13 +250,13 @@ fn parts_that_a_format_cannot_hold_are_reported() {
     let recording = everything();
     let parts = [
         ("the gaps of the busy loops", FormatCapability::Samples),
-        ("how late all expected wake-ups were", FormatCapability::Samples),
+        ("the latency of all expected wake-ups", FormatCapability::Samples),
         ("the jitter of the period", FormatCapability::Samples),
-        ("how early wake-ups were", FormatCapability::Samples),
+        ("early wake-ups", FormatCapability::Samples),
         ("what the run proves", FormatCapability::Histograms),
         ("where and how it was measured", FormatCapability::Histograms),
         ("single samples with their times", FormatCapability::NoTimes),
-        ("what came when", FormatCapability::NoTimes),
+        ("times of events", FormatCapability::NoTimes),
         (
             "what the kernel counted during the measurement",
             FormatCapability::Everything,

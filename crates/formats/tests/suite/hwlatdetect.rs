@@ -117,9 +117,12 @@ fn smis_and_unreadable_smi_counts_are_reported() {
 #[test]
 fn invalid_lines_are_reported_with_their_position() {
     for (text, wanted) in [
-        ("hwlatdetect:\n1.1\n", "line 2, column 1: 1 columns, where 3"),
-        ("hwlatdetect:\n1.1 2 3 4\n", "line 2, column 1: 4 columns, where 3"),
-        ("ts: 1.x, inner:5, outer:9\n", "line 1, column 5: \"1.x\" is no number"),
+        ("hwlatdetect:\n1.1\n", "line 2, column 1: 1 columns instead of 3"),
+        ("hwlatdetect:\n1.1 2 3 4\n", "line 2, column 1: 4 columns instead of 3"),
+        (
+            "ts: 1.x, inner:5, outer:9\n",
+            "line 1, column 5: \"1.x\" is not a number",
+        ),
         ("ts: 1.1, inner:5, outer:-9\n", "line 1, column 25: \"-9\" is negative"),
         (
             "hwlatdetect:\n1.1 18446744073709551615\n",
@@ -128,11 +131,11 @@ fn invalid_lines_are_reported_with_their_position() {
         ("hwlatdetect:\n18446744073.18446744073709551615 1\n", "is too large"),
         (
             "hwlatdetect:\nts: 1.1, inner:5\n",
-            "line 2, column 1: \"ts: 1.1, inner:5\" does not belong here",
+            "line 2, column 1: \"ts: 1.1, inner:5\" is not expected here",
         ),
         (
             "hwlatdetect:\nMax Latency: xus\n",
-            "line 2, column 14: \"x\" is no number",
+            "line 2, column 14: \"x\" is not a number",
         ),
         (
             "hwlatdetect: test duration 1 s\nhwlatdetect: test duration 1 s\n",

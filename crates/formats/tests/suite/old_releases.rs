@@ -57,7 +57,10 @@ fn with_a_bias_the_first_row_of_oslat_contains_everything_below() {
     assert_eq!(first_bucket(&sparse), (0, 3, 3_120_334));
     let wrong = text("oslat-1.10-bias.txt").replace("set to 2 (us)", "set to -2 (us)");
     let error = refused(&wrong);
-    assert_eq!(error, "line 11, column 20: \"-2\" is negative, and nothing here can be");
+    assert_eq!(
+        error,
+        "line 11, column 20: \"-2\" is negative, which is not possible here"
+    );
 }
 
 #[test]

@@ -110,8 +110,8 @@ fn a_truncated_or_inconsistent_table_is_reported() {
 fn invalid_rows_are_reported_with_their_position() {
     for (rows, wanted) in [
         ("", "no row of the table"),
-        ("1.0 0.0\n", "line 3, column 1: 2 columns, where 4"),
-        ("1,5 0.0 1 1.0\n", "line 3, column 1: \"1,5\" is no number"),
+        ("1.0 0.0\n", "line 3, column 1: 2 columns instead of 4"),
+        ("1,5 0.0 1 1.0\n", "line 3, column 1: \"1,5\" is not a number"),
         ("-1.5 0.0 1 1.0\n", "line 3, column 1: \"-1\" is negative"),
         ("1. 0.0 1 1.0\n", "line 3, column 1: \"1.\""),
         ("1.5 1.1 1 1.0\n", "line 3, column 1: \"1.1\" is too large"),
@@ -128,8 +128,8 @@ fn invalid_rows_are_reported_with_their_position() {
             "line 4, column 1: the row \"1.6\" comes after a higher one",
         ),
         ("99999999999999.0 0.1 5 1.0\n", "is too large"),
-        ("1.5 nan 5 1.0\n", "line 3, column 5: \"nan\" is no number"),
-        ("#[Mean = x]\n", "line 3, column 10: \"x\" is no number"),
+        ("1.5 nan 5 1.0\n", "line 3, column 5: \"nan\" is not a number"),
+        ("#[Mean = x]\n", "line 3, column 10: \"x\" is not a number"),
     ] {
         let error = refused(&format!("{HEAD}{rows}"));
         assert!(error.contains(wanted), "{rows}: {error}");

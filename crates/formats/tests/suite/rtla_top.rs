@@ -128,14 +128,17 @@ fn invalid_tables_of_rtla_top_are_reported_with_their_position() {
         ),
         (
             timerlat.replace("10        22", "10"),
-            "line 5, column 66: 3 columns, where 4 were expected",
+            "line 5, column 66: 3 columns instead of 4",
         ),
-        (timerlat.replace("10        22", "10        2x"), "\"2x\" is no number"),
+        (
+            timerlat.replace("10        22", "10        2x"),
+            "\"2x\" is not a number",
+        ),
         (
             osnoise.replace("        1031 ", "             "),
-            "line 4, column 3: 11 columns, where 12 were expected",
+            "line 4, column 3: 11 columns instead of 12",
         ),
-        (osnoise.replace("99.99802", "x"), "\"x\" is no number"),
+        (osnoise.replace("99.99802", "x"), "\"x\" is not a number"),
         (
             format!("{timerlat}{osnoise}"),
             "the row \"Operating System Noise\" comes",

@@ -35,11 +35,11 @@ impl fmt::Display for NoDisk {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             NoDisk::NoFile => {
-                f.write_str("there is no such file; of a captured machine, only paths below /dev and /sys are known")
+                f.write_str("there is no such file; on a captured machine, only paths below /dev and /sys are known")
             }
-            NoDisk::NoMount => f.write_str("it is under no mount that /proc/self/mountinfo names"),
+            NoDisk::NoMount => f.write_str("no mount in /proc/self/mountinfo contains it"),
             NoDisk::NotOnDisk { kind, point } => {
-                write!(f, "its file system ({kind} on {point}) is on no disk")
+                write!(f, "its file system ({kind} on {point}) is not on a disk")
             }
         }
     }

@@ -26,9 +26,9 @@ impl ImmovableReason {
     #[must_use]
     pub const fn why(self) -> &'static str {
         match self {
-            ImmovableReason::PerCpu => "each CPU has its own",
-            ImmovableReason::Managed => "the kernel manages its mask itself",
-            ImmovableReason::Timer => "it is a timer of the kernel, which is not balanced",
+            ImmovableReason::PerCpu => "it is a per-CPU interrupt",
+            ImmovableReason::Managed => "the kernel manages its mask",
+            ImmovableReason::Timer => "it is a kernel timer, which is not balanced",
             ImmovableReason::Fixed => "its driver or its interrupt chip accepts no mask",
         }
     }

@@ -88,7 +88,7 @@ pub(crate) fn unjudged(reader: &RootReader) -> Vec<UnknownIrqbalanceRule> {
             path: path.clone(),
             text: format!("--{name}={value}"),
             why: match name {
-                "hintpolicy" => "the drivers decide then where interrupts go",
+                "hintpolicy" => "then the drivers decide where interrupts go",
                 _ => "the script decides which interrupts are placed",
             },
         })
@@ -96,7 +96,7 @@ pub(crate) fn unjudged(reader: &RootReader) -> Vec<UnknownIrqbalanceRule> {
     let of_files = unread.into_iter().map(|(path, file)| UnknownIrqbalanceRule {
         path,
         text: format!("EnvironmentFile={file}"),
-        why: "its name has a specifier of systemd, so the file was not read",
+        why: "its name has a systemd specifier, so the file was not read",
     });
     of_arguments.chain(of_files).collect()
 }

@@ -1,14 +1,16 @@
 //! Reads the masks of very many threads, by system call on the running machine: a file of `/proc` costs ten times as much.
 
-use super::Task;
-use crate::{CpuSet, Version};
-use root::{DirectoryEntryType, QueryResult, Root};
+use super::{Task, ThreadList};
+use crate::CpuSet;
+use root::{QueryResult, Root};
 
 /// Reads the masks of threads, one at a time.
 pub struct MaskReader<'a> {
     root: &'a Root,
     words: Vec<u64>,
     mask: CpuSet,
+    /// The words of `mask`; empty before the first answer of the system call.
+    mask_words: Vec<u64>,
 }
 
 impl<'a> MaskReader<'a> {
@@ -19,19 +21,50 @@ impl<'a> MaskReader<'a> {
             root,
             words: Vec::new(),
             mask: CpuSet::new(),
+            mask_words: Vec::new(),
         }
     }
 
     /// The mask of a thread; `None` if it has ended. On the running machine it lacks the offline CPUs, which
     /// `Cpus_allowed_list` includes.
     pub fn mask(&mut self, tid: u32) -> Option<&CpuSet> {
-        match self.root.affinity(tid, &mut self.words) {
-            QueryResult::Answered => self.mask.set_words(&self.words),
-            QueryResult::Missing => return None,
-            QueryResult::Cannot => self.mask = super::read_one(self.root, tid)?.allowed?,
-        }
+        self.read(tid)?;
         Some(&self.mask)
     }
+
+    /// Keeps the threads whose mask is wanted; those that have ended are dropped. Most tasks of a machine have the same mask:
+    /// `is_wanted` is called only where the mask changes from one thread to the next.
+    pub fn retain(&mut self, tids: &mut Vec<u32>, is_wanted: impl Fn(&CpuSet) -> bool) {
+        let mut answer = None;
+        tids.retain(|tid| match self.read(*tid) {
+            None => false,
+            Some(MaskChange::Same) => *answer.get_or_insert_with(|| is_wanted(&self.mask)),
+            Some(MaskChange::Other) => *answer.insert(is_wanted(&self.mask)),
+        });
+    }
+
+    /// Reads the mask of a thread into `mask`; `None` if it has ended.
+    fn read(&mut self, tid: u32) -> Option<MaskChange> {
+        match self.root.affinity(tid, &mut self.words) {
+            QueryResult::Answered if self.words == self.mask_words => return Some(MaskChange::Same),
+            QueryResult::Answered => {
+                self.mask.set_words(&self.words);
+                std::mem::swap(&mut self.words, &mut self.mask_words);
+            }
+            QueryResult::Missing => return None,
+            QueryResult::Cannot => {
+                self.mask = super::read_one(self.root, tid)?.allowed?;
+                self.mask_words.clear();
+            }
+        }
+        Some(MaskChange::Other)
+    }
+}
+
+/// Whether a mask is the one that was read before.
+enum MaskChange {
+    Same,
+    Other,
 }
 
 /// `kthreadd` and the kernel threads that it created; `None` if the kernel does not list children.
@@ -53,50 +86,15 @@ pub fn children(root: &Root, pid: u32) -> Option<Vec<u32>> {
     )
 }
 
-/// The number of every thread, as listed by the cgroups of a hierarchy; `None` if this process or task 1 is not in the lists,
-/// which are therefore incomplete: a container that shares the process namespace of its host sees its own cgroups alone.
+/// The movable ones of these threads whose mask is none of `usual`, read individually, by number; of all threads if there is
+/// no list. On a machine with ten thousand unpinned tasks these are few.
 #[must_use]
-pub fn listed(root: &Root, mount: &str, version: Version) -> Option<Vec<u32>> {
-    let name = match version {
-        Version::V1 => "tasks",
-        Version::V2 => "cgroup.threads",
-    };
-    let tids = numbers(root, mount, name);
-    (tids.contains(&std::process::id()) && tids.contains(&1)).then_some(tids)
-}
-
-/// The number of every process, as listed by the cgroups of a hierarchy. The cgroups below a threaded one list none.
-pub(super) fn processes(root: &Root, mount: &str) -> Vec<u32> {
-    numbers(root, mount, "cgroup.procs")
-}
-
-/// The numbers in the files of this name in a hierarchy.
-fn numbers(root: &Root, mount: &str, name: &str) -> Vec<u32> {
-    let mut all = Vec::new();
-    let mut dirs = vec![mount.trim_end_matches('/').to_owned()];
-    while let Some(dir) = dirs.pop() {
-        let list = root.readable_text(&format!("{dir}/{name}")).unwrap_or_default();
-        let numbers = list.lines().filter_map(|line| line.parse::<u32>().ok());
-        // A 0 is a task of an outer process namespace; in a system call it would mean the caller.
-        all.extend(numbers.filter(|number| *number != 0));
-        let below = root.entries(&dir).ok().flatten().unwrap_or_default();
-        let below = below.into_iter().filter(|entry| entry.kind == DirectoryEntryType::Dir);
-        dirs.extend(below.map(|entry| format!("{dir}/{}", entry.name)));
-    }
-    all
-}
-
-/// The movable threads whose mask is none of `usual`, read individually, by number; all threads if no cheap query is
-/// possible. On a machine with ten thousand unpinned tasks these are few.
-#[must_use]
-pub fn unusual(root: &Root, mount: &str, version: Version, usual: impl Fn(&CpuSet) -> bool) -> Option<Vec<Task>> {
-    let Some(tids) = listed(root, mount, version) else {
+pub fn unusual(root: &Root, threads: Option<&ThreadList>, usual: impl Fn(&CpuSet) -> bool) -> Option<Vec<Task>> {
+    let Some(threads) = threads else {
         return super::read(root);
     };
-    let mut glance = MaskReader::new(root);
-    let is_unusual = |tid: &u32| glance.mask(*tid).is_some_and(|mask| !usual(mask));
-    let mut tids: Vec<u32> = tids.into_iter().filter(is_unusual).collect();
-    tids.sort_unstable();
+    let mut tids = threads.tids().to_vec();
+    MaskReader::new(root).retain(&mut tids, |mask| !usual(mask));
     // Most of them are bound kernel threads: their `stat` shows that, and more is not needed.
     let movable = tids
         .into_iter()
@@ -108,7 +106,9 @@ pub fn unusual(root: &Root, mount: &str, version: Version, usual: impl Fn(&CpuSe
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{TaskKey, Version};
     use root::Live;
+    use std::collections::BTreeSet;
 
     /// An unmovable thread has no pin that could be removed or restored.
     #[test]
@@ -138,11 +138,48 @@ mod tests {
         }
         write("cg/cgroup.threads", &format!("1\n7\n8\n{own}\n"));
         let root = Root::of(&Live::rehearsal(dir.path()));
-        let found = unusual(&root, "/cg", Version::V2, |mask| *mask == CpuSet::range(0, 3)).unwrap();
+        let threads = ThreadList::read(&root, "/cg", Version::V2);
+        let found = unusual(&root, threads.as_ref(), |mask| *mask == CpuSet::range(0, 3)).unwrap();
         let told: Vec<_> = found
             .iter()
             .map(|task| (task.key.tid, task.pid, task.allowed.clone()))
             .collect();
         assert_eq!(told, [(8, 5, Some(CpuSet::range(1, 1)))]);
+    }
+
+    #[test]
+    fn each_thread_is_judged_by_its_own_mask() {
+        let dir = tempfile::tempdir().unwrap();
+        for (tid, mask) in [(4, "0-1"), (5, "0-1"), (6, "1"), (7, "0-1")] {
+            let place = dir.path().join(format!("proc/{tid}"));
+            std::fs::create_dir_all(&place).unwrap();
+            let rest = "0 ".repeat(40);
+            std::fs::write(place.join("stat"), format!("{tid} (x) S 1 1 1 0 -1 0 {rest}")).unwrap();
+            std::fs::write(place.join("status"), format!("Cpus_allowed_list:\t{mask}\n")).unwrap();
+        }
+        let root = Root::of(&Live::rehearsal(dir.path()));
+        let mut tids = vec![4, 5, 6, 7, 8];
+        MaskReader::new(&root).retain(&mut tids, |mask| *mask == CpuSet::range(0, 1));
+        assert_eq!(tids, [4, 5, 7]);
+    }
+
+    /// The kernel threads of this machine have several masks. A task counts if its files say the same before and afterwards.
+    #[test]
+    fn masks_by_system_call_are_those_of_the_files() {
+        let root = Root::of(&Live::host());
+        let of_files = || -> BTreeSet<(TaskKey, CpuSet)> {
+            let tasks = super::super::read(&root).unwrap().into_iter();
+            tasks.filter_map(|task| Some((task.key, task.allowed?))).collect()
+        };
+        let before = of_files();
+        let mut tids: Vec<u32> = before.iter().map(|(key, _)| key.tid).collect();
+        MaskReader::new(&root).retain(&mut tids, |mask| *mask == CpuSet::range(0, 0));
+        let after = of_files();
+        let steady: Vec<_> = before.intersection(&after).collect();
+        tids.retain(|tid| steady.iter().any(|(key, _)| key.tid == *tid));
+        let first = steady.iter().filter(|(_, mask)| *mask == CpuSet::range(0, 0));
+        let expected: Vec<u32> = first.map(|(key, _)| key.tid).collect();
+        assert!(!expected.is_empty() && expected.len() < steady.len());
+        assert_eq!(tids, expected);
     }
 }

@@ -1,7 +1,7 @@
 //! Answers which tasks may run on which CPUs without reading every task. On the running machine the kernel lists all threads
 //! in the cgroups and gives a mask by one system call; the files of a task in `/proc` cost more than ten times as much.
 
-use super::{MaskReader, Task, glance, read};
+use super::{MaskReader, Task, ThreadList, glance, read, thread_list};
 use crate::{CpuSet, Version};
 use root::{Origin, Root};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -54,12 +54,12 @@ pub(crate) fn count_masks(tasks: &[Task]) -> Vec<MaskCount> {
 /// not the first of their process can be unmovable (`create_worker` of workqueues, `io_init_new_worker`): their `stat` is read.
 pub(crate) fn read_mask_counts(root: &Root, lists: TaskListLocation) -> Option<Vec<MaskCount>> {
     let threads = listed(root, lists)?;
-    let leaders: BTreeSet<u32> = glance::processes(root, lists.mount).into_iter().collect();
+    let leaders = thread_list::processes(root, lists.mount);
     let of_kernel: BTreeSet<u32> = glance::kernel_threads(root)?.into_iter().collect();
     let mut masks = MaskReader::new(root);
     let mut groups = Groups::default();
-    for tid in threads {
-        let is_program = leaders.contains(&tid) && !of_kernel.contains(&tid);
+    for tid in threads.tids().iter().copied() {
+        let is_program = leaders.binary_search(&tid).is_ok() && !of_kernel.contains(&tid);
         let stat = match is_program {
             true => None,
             false => match read::read_stat(root, tid) {
@@ -79,21 +79,19 @@ pub(crate) fn read_mask_counts(root: &Root, lists: TaskListLocation) -> Option<V
 /// Reads the tasks that may run on the CPUs; `None` where masks cannot be read by system call.
 pub(crate) fn read_tasks_on(root: &Root, lists: TaskListLocation, cpus: &CpuSet) -> Option<CpuTasks> {
     let threads = listed(root, lists)?;
-    let mut masks = MaskReader::new(root);
-    let mut tids = threads.clone();
-    tids.retain(|tid| masks.mask(*tid).is_some_and(|mask| mask.intersects(cpus)));
-    tids.sort_unstable();
+    let mut tids = threads.tids().to_vec();
+    MaskReader::new(root).retain(&mut tids, |mask| mask.intersects(cpus));
     Some(CpuTasks {
         cpus: cpus.clone(),
         tasks: tids.into_iter().filter_map(|tid| read::read_one(root, tid)).collect(),
-        total: threads.len(),
+        total: threads.tids().len(),
         is_hidden: read::read_stat(root, 1).is_none(),
     })
 }
 
-fn listed(root: &Root, lists: TaskListLocation) -> Option<Vec<u32>> {
+fn listed(root: &Root, lists: TaskListLocation) -> Option<ThreadList> {
     match root.origin() {
-        Origin::Live => glance::listed(root, lists.mount, lists.version),
+        Origin::Live => ThreadList::read(root, lists.mount, lists.version),
         Origin::Captured => None,
     }
 }

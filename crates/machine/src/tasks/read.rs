@@ -223,7 +223,7 @@ impl Buffers {
         if stat.is_none() {
             reader.note(
                 &format!("{dir}/{}", self.name),
-                &"it is not the line that a kernel writes",
+                &"it does not have the format that the kernel writes",
             );
         }
         stat

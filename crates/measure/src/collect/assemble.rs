@@ -113,12 +113,12 @@ fn broke(collection: &Collection<'_>, threads: &[ThreadResult]) -> Option<BreakS
     let hits = threads.iter().enumerate().filter_map(|(place, thread)| {
         let (track, _) = job.shared.track(place)?;
         let ticks = Some(track.hit.load(Ordering::Relaxed)).filter(|&ticks| ticks != 0)?;
-        let pace = finish::tick_rate(job, job.lanes.get(place)?, track, ResultMoment::End);
+        let tick_period = finish::tick_period(job, job.lanes.get(place)?, track, ResultMoment::End);
         let since = thread.started_monotonic_ns?;
         Some(BreakSample {
             kind: thread.kind,
             cpu: thread.cpu,
-            value_ns: pace.to_ns(ticks),
+            value_ns: tick_period.to_ns(ticks),
             limit_ns,
             at_monotonic_ns: since.saturating_add(thread.duration_ns),
         })

@@ -50,14 +50,14 @@ impl ClockDifferences {
         let (level, fix) = match lanes.iter().any(is_measured) {
             true => (
                 NoteLevel::Error,
-                "the samples at that time are those of the jump; measure again, or with --clock monotonic",
+                "the samples at that time show the jump; measure again, or with --clock monotonic",
             ),
             false => (NoteLevel::Info, ""),
         };
         let steps = self.steps.iter().map(|(at, step)| {
             let way = if *step > 0 { "forward" } else { "back" };
             let message = format!(
-                "The wall clock was set {way} by {} about {} after the beginning.",
+                "The wall clock was set {way} by {} about {} after the start.",
                 Nanos(step.unsigned_abs()),
                 Nanos(*at)
             );

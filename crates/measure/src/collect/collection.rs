@@ -5,7 +5,7 @@ use super::neighbours::Neighbours;
 use super::window::KernelWindow;
 use crate::accumulate::{Accumulator, SampleListing};
 use crate::conditions::ConditionSettings;
-use crate::counter::{CounterReading, CounterSource, Pace};
+use crate::counter::{CounterReading, CounterSource, TickPeriod};
 use crate::counter_facts::CounterFacts;
 use crate::counts::CountSnapshot;
 use crate::gaps::GapWriter;
@@ -81,10 +81,10 @@ impl<'a> Collection<'a> {
     }
 
     /// Duration of a thread's tick, from the time since the window started.
-    pub(super) fn tick_rate_so_far(&self, place: usize, lane: &Lane) -> Pace {
+    pub(super) fn tick_period_so_far(&self, place: usize, lane: &Lane) -> TickPeriod {
         match (self.job.source(lane), self.pairs.get(place)) {
-            (CounterSource::Monotonic, _) | (_, None) => Pace::NANOSECONDS,
-            (source, Some(&begin)) => Pace::between(begin, source.pair()).unwrap_or(Pace::NANOSECONDS),
+            (CounterSource::Monotonic, _) | (_, None) => TickPeriod::NANOSECONDS,
+            (source, Some(&begin)) => TickPeriod::between(begin, source.pair()).unwrap_or(TickPeriod::NANOSECONDS),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::collection::Collection;
 use crate::accumulate::Cause;
-use crate::counter::{CounterSource, Pace};
+use crate::counter::{CounterSource, TickPeriod};
 use crate::gaps::{GapEntry, GapWriter};
 use crate::ring::RingSample;
 use crate::shared::state;
@@ -27,7 +27,7 @@ pub(super) struct GapLog {
 struct TickConversion {
     cpu: CpuId,
     source: CounterSource,
-    tick_rate: Pace,
+    tick_period: TickPeriod,
     start_ticks: u64,
     start_raw_ns: u64,
 }
@@ -38,7 +38,7 @@ impl TickConversion {
         match self.source {
             CounterSource::Monotonic => [ticks.saturating_add_signed(-ahead_ns), ticks],
             _ => {
-                let since = self.tick_rate.to_ns(ticks.saturating_sub(self.start_ticks));
+                let since = self.tick_period.to_ns(ticks.saturating_sub(self.start_ticks));
                 let raw_ns = self.start_raw_ns.saturating_add(since);
                 [raw_ns, raw_ns.saturating_add_signed(ahead_ns)]
             }
@@ -74,7 +74,7 @@ impl GapLog {
     pub(super) fn note(&mut self, place: usize, sample: RingSample, cause: Cause) {
         if let Some(Some(clock)) = self.lanes.get(place) {
             let [start_raw_ns, at_ns] = clock.times(sample.at, self.ahead_ns);
-            let duration_ns = clock.tick_rate.to_ns(sample.value);
+            let duration_ns = clock.tick_period.to_ns(sample.value);
             self.entries.push(GapEntry {
                 at_ns,
                 cpu: clock.cpu,
@@ -114,7 +114,7 @@ impl Collection<'_> {
         Some(TickConversion {
             cpu: lane.cpu,
             source: self.job.source(lane),
-            tick_rate: self.tick_rate_so_far(place, lane),
+            tick_period: self.tick_period_so_far(place, lane),
             start_ticks: track.start_ticks.load(Acquire),
             start_raw_ns: track.start_raw_ns.load(Acquire),
         })
@@ -197,7 +197,7 @@ mod tests {
         let clock = TickConversion {
             cpu: CpuId(1),
             source: CounterSource::Monotonic,
-            tick_rate: Pace::NANOSECONDS,
+            tick_period: TickPeriod::NANOSECONDS,
             start_ticks: 1_000,
             start_raw_ns: 400,
         };

@@ -226,7 +226,10 @@ mod tests {
                 "{own:?}: {ended_s} {late:?}"
             );
             let says = late.error([CpuId(1)].into_iter().collect()).to_string();
-            assert!(says.contains("is not known") && !says.contains("left them"), "{says}");
+            assert!(
+                says.contains("it is unknown whether") && !says.contains("left them"),
+                "{says}"
+            );
             assert_eq!(
                 end_seen_by(own, |_| 'S', 0),
                 (10, StallReason::Stuck),

@@ -369,17 +369,17 @@ impl<'a> Collection<'a> {
         let now = clock::monotonic_ns();
         let lanes = self.job.lanes.iter().zip(&self.accumulators).enumerate();
         let threads = lanes.map(|(place, (lane, accumulator))| {
-            let pace = self.tick_rate_so_far(place, lane);
+            let tick_period = self.tick_period_so_far(place, lane);
             ThreadProgress {
                 cpu: lane.cpu,
                 kind: lane.kind,
                 tid: self.tid(place),
                 recorded: accumulator.raw.count(),
                 missed: accumulator.last.map_or(0, |sample| sample.missed),
-                min_ns: accumulator.raw.min().map(|ticks| pace.to_ns(ticks)),
-                last_ns: accumulator.newest().map(|ticks| pace.to_ns(ticks)),
-                mean_ns: accumulator.raw.mean_ns(pace),
-                max_ns: accumulator.raw.max().map(|ticks| pace.to_ns(ticks)),
+                min_ns: accumulator.raw.min().map(|ticks| tick_period.to_ns(ticks)),
+                last_ns: accumulator.newest().map(|ticks| tick_period.to_ns(ticks)),
+                mean_ns: accumulator.raw.mean_ns(tick_period),
+                max_ns: accumulator.raw.max().map(|ticks| tick_period.to_ns(ticks)),
             }
         });
         Progress {

@@ -5,7 +5,7 @@ use super::{Condition, ConditionInput, DetectedCondition, seen};
 pub(super) const CONDITION: Condition = Condition {
     id: "debug_kernel",
     words: "a debug kernel",
-    fix: "measure with the kernel that will be used",
+    fix: "measure with the kernel that you will use",
     detect,
 };
 
@@ -21,7 +21,7 @@ fn detect(scene: &ConditionInput<'_>) -> Option<DetectedCondition> {
     seen(
         subject,
         format!(
-            "The kernel is built to check itself ({}), which makes it slow.",
+            "The kernel has debug checks ({}), which make it slow.",
             options.join(", ")
         ),
     )

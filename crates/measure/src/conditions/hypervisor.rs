@@ -13,6 +13,6 @@ fn detect(scene: &ConditionInput<'_>) -> Option<DetectedCondition> {
     let name = scene.environment.hypervisor.as_deref()?;
     seen(
         name,
-        "The machine is a guest: its times are those of the host as well, at the host's load of today.".to_owned(),
+        "The machine is a guest: its times include those of the host, at the host's present load.".to_owned(),
     )
 }

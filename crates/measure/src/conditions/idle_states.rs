@@ -7,7 +7,7 @@ use machine::CpuSet;
 pub(super) const CONDITION: Condition = Condition {
     id: "deep_idle_states",
     words: "deep idle states allowed",
-    fix: "leave out --idle leave, or run as root; a program of yours holds /dev/cpu_dma_latency itself",
+    fix: "leave out --idle leave, or run as root; or hold /dev/cpu_dma_latency open in your own program",
     detect,
 };
 
@@ -29,6 +29,6 @@ fn detect(scene: &ConditionInput<'_>) -> Option<DetectedCondition> {
         });
     let cpus: CpuSet = deep.clone().map(|(cpu, _, _)| cpu).collect();
     let (_, name, latency) = deep.max_by_key(|(_, _, latency)| *latency)?;
-    let message = format!("CPU {cpus} may sleep as deep as {name}, which takes {latency} us to leave.");
+    let message = format!("CPU {cpus} may enter {name}, which takes {latency} us to leave.");
     seen(format!("cpus {cpus}"), message)
 }

@@ -6,7 +6,7 @@ use machine::CpuSet;
 pub(super) const CONDITION: Condition = Condition {
     id: "cpu_not_isolated",
     words: "not isolated",
-    fix: "isolate it first (`quietcore apply --cpus`), unless a CPU like any other was the question",
+    fix: "isolate it first (`quietcore apply --cpus`), unless you want to measure an ordinary CPU",
     detect,
 };
 
@@ -21,6 +21,6 @@ fn detect(scene: &ConditionInput<'_>) -> Option<DetectedCondition> {
     if shared.is_empty() {
         return None;
     }
-    let message = format!("CPU {shared} is not isolated: the scheduler puts any task there.");
+    let message = format!("CPU {shared} is not isolated: the scheduler places any task there.");
     seen(format!("cpus {shared}"), message)
 }

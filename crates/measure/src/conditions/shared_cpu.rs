@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 pub(super) const CONDITION: Condition = Condition {
     id: "cpu_shared",
     words: "shared with other tasks",
-    fix: "move loads and other tasks off the measured CPUs, unless they are the question",
+    fix: "move loads and other tasks off the measured CPUs, unless you want to measure them",
     detect,
 };
 
@@ -42,7 +42,8 @@ fn detect(scene: &ConditionInput<'_>) -> Option<DetectedCondition> {
     }
     let cpus: CpuSet = shared.keys().copied().collect();
     let most = shared.into_values().max_by(f64::total_cmp)?;
-    let message = format!("Others ran on CPU {cpus} for up to {most:.0} % of the time, by the scheduler's account.");
+    let message =
+        format!("Other tasks ran on CPU {cpus} for up to {most:.0} % of the time, from scheduler statistics.");
     seen(format!("cpus {cpus}"), message)
 }
 

@@ -6,7 +6,7 @@ use machine::{CpuId, CpuSet};
 pub(super) const CONDITION: Condition = Condition {
     id: "sibling_busy",
     words: "the other thread of the core was busy",
-    fix: "isolate whole cores (`--cpus core-of:N`), or keep the sibling empty or offline",
+    fix: "isolate whole cores (`--cpus core-of:N`), or keep the sibling idle or offline",
     detect,
 };
 
@@ -25,7 +25,7 @@ fn detect(scene: &ConditionInput<'_>) -> Option<DetectedCondition> {
     let (cpu, sibling, load) = *busy.iter().max_by(|one, other| one.2.total_cmp(&other.2))?;
     let cpus: CpuSet = busy.iter().map(|(cpu, _, _)| *cpu).collect();
     let sibling_use = match scene.cpus().contains(sibling) {
-        true => ", which was measured as well",
+        true => ", which was also measured",
         false => "",
     };
     let message = format!(

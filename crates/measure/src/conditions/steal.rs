@@ -6,7 +6,7 @@ use machine::{CpuSet, Nanos};
 pub(super) const CONDITION: Condition = Condition {
     id: "steal",
     words: "the hypervisor took time",
-    fix: "give the guest CPUs of the host that nothing else uses, or measure on the host",
+    fix: "reserve CPUs of the host for the guest, or measure on the host",
     detect,
 };
 
@@ -15,7 +15,7 @@ fn detect(scene: &ConditionInput<'_>) -> Option<DetectedCondition> {
     let cpus: CpuSet = taken.clone().map(|thread| thread.cpu).collect();
     let most = taken.filter_map(|thread| thread.steal_ns).max()?;
     let message = format!(
-        "The hypervisor took up to {} from CPU {cpus} during the measurement, by /proc/stat.",
+        "The hypervisor took up to {} from CPU {cpus} during the measurement, from /proc/stat.",
         Nanos(most)
     );
     seen(format!("cpus {cpus}"), message)

@@ -27,6 +27,6 @@ fn detect(scene: &ConditionInput<'_>) -> Option<DetectedCondition> {
     if cpus.is_empty() {
         return None;
     }
-    let message = format!("The processor slowed CPU {cpus} down during the measurement because of heat.");
+    let message = format!("The processor throttled CPU {cpus} during the measurement because of heat.");
     seen(format!("cpus {cpus}"), message)
 }

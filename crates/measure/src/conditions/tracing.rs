@@ -5,7 +5,7 @@ use super::{Condition, ConditionInput, DetectedCondition, seen};
 pub(super) const CONDITION: Condition = Condition {
     id: "tracing_on",
     words: "tracing is on",
-    fix: "turn it off (`echo nop > current_tracer`, `echo 0 > events/enable` there), unless it is the question",
+    fix: "turn it off (`echo nop > current_tracer`, `echo 0 > events/enable` there), unless you want to measure it",
     detect,
 };
 

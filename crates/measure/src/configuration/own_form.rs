@@ -105,7 +105,7 @@ impl TryFrom<String> for DurationText {
             ));
         }
         match parse_duration(&text)? {
-            Duration::ZERO => Err(format!("`{text}` is no length of time")),
+            Duration::ZERO => Err(format!("`{text}` is not a length of time")),
             time => Ok(DurationText(time)),
         }
     }
@@ -120,7 +120,8 @@ pub(super) fn parse(text: &str) -> Result<RunConfiguration, ConfigurationError> 
         ConfigurationError::at(
             at,
             message,
-            "there are the tables [main], [[latency]], [[noise]], [[load]] and [[program]]; the page on measuring of the documentation shows their keys",
+            "the tables are [main], [[latency]], [[noise]], [[load]] and [[program]]; the documentation page on \
+             measuring describes their keys",
         )
     })?;
     let written = |word: Spanned<String>| at(places, word);
@@ -205,7 +206,7 @@ fn sampler(
     if let Some(time) = misplaced {
         return Err(ConfigurationError::at(
             places.at(time.span().start),
-            format!("this time has no meaning in [[{word}]]"),
+            format!("this time has no effect in [[{word}]]"),
             "interval belongs to [[latency]], threshold to [[noise]]",
         ));
     }

@@ -95,7 +95,7 @@ fn head<'a>(line: &SystressLine<'a>) -> Result<(Stanza<'a>, BracePosition), Conf
             let Some(number) = number.filter(|number| *number <= 9_999) else {
                 return Err(ConfigurationError::at(
                     (line.number, line.column + kind.chars().count()),
-                    format!("`[{rest}` is no index"),
+                    format!("`[{rest}` is not an index"),
                     format!("write {kind}[0], {kind}[1], up to {kind}[9999]"),
                 ));
             };
@@ -109,8 +109,8 @@ fn head<'a>(line: &SystressLine<'a>) -> Result<(Stanza<'a>, BracePosition), Conf
     {
         return Err(ConfigurationError::at(
             line.place(),
-            format!("`{}` begins no stanza", line.text),
-            "write main, timer_thread[0] or program[0], then its keys between { and }",
+            format!("`{}` does not start a stanza", line.text),
+            "write main, timer_thread[0] or program[0], followed by its keys between { and }",
         ));
     }
     let stanza = Stanza {
@@ -145,7 +145,7 @@ fn stanzas(text: &str) -> Result<Vec<Stanza<'_>>, ConfigurationError> {
                     return Err(ConfigurationError::at(
                         place,
                         format!("the `{{` of {} is missing", stanza.name.value),
-                        "put { in a line of its own after the stanza's name",
+                        "put { on its own line after the stanza's name",
                     ));
                 }
             }
@@ -158,7 +158,7 @@ fn stanzas(text: &str) -> Result<Vec<Stanza<'_>>, ConfigurationError> {
                     return Err(ConfigurationError::at(
                         line.place(),
                         format!("{} is never closed", stanza.name.value),
-                        "put } in a line of its own after its last key",
+                        "put } on its own line after its last key",
                     ));
                 }
             }

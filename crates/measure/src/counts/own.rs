@@ -29,5 +29,5 @@ pub(super) const INVOLUNTARY: CountRow = CountRow {
 fn own(result: &ThreadResult, of: fn(&OwnDisturbances) -> u64) -> CountValue {
     let own = result.own.as_ref();
     own.map(of)
-        .ok_or(NotCounted::Because("the sampler did not live to tell it"))
+        .ok_or(NotCounted::Because("the sampler ended before it could report this"))
 }

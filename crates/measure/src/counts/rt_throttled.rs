@@ -27,10 +27,10 @@ fn read(root: &Root, cpus: &CpuSet) -> BTreeMap<CpuId, CountValue> {
     }
     each(cpus, |cpu| match &seen {
         None => Err(NotCounted::Because(
-            "/sys/kernel/debug/sched/debug is not there, or may be read by root only",
+            "/sys/kernel/debug/sched/debug does not exist, or only root may read it",
         )),
         Some(by_cpu) => by_cpu.get(&cpu).copied().ok_or(NotCounted::Because(
-            "this kernel does not throttle real-time tasks, or does not show it",
+            "this kernel does not throttle real-time tasks, or does not report it",
         )),
     })
 }

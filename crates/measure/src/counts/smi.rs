@@ -19,7 +19,7 @@ fn read(root: &Root, path: &str) -> CountValue {
         Ok(Some(count)) => Ok(count & 0xffff_ffff),
         Ok(None) => Err(NotCounted::NoFile {
             path: path.to_owned(),
-            because: "load the kernel's module msr (x86)",
+            because: "load the kernel module msr (x86)",
         }),
         Err(error) if error.errno() == Some(libc::EIO) => {
             Err(NotCounted::Because("this processor does not count them"))

@@ -7,8 +7,8 @@ pub(super) const ROW: CountRow = CountRow {
     unit: "ns",
     source: "/proc/stat, in ticks of USER_HZ",
     way: CountMethod::Found(|result, _| {
-        result
-            .steal_ns
-            .ok_or(NotCounted::Because("/proc/stat was not read at both ends"))
+        result.steal_ns.ok_or(NotCounted::Because(
+            "/proc/stat was not read at the start and at the end",
+        ))
     }),
 };

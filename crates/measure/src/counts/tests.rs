@@ -86,7 +86,7 @@ fn a_counter_that_was_reset_is_unknown() {
     let (_after, after) = machine(2, 0, 0);
     let smi = |looks| of(&counts(&result("other"), &RealtimeLimits::default(), looks), "smi");
     assert_eq!(smi(Some([&before, &after])).count, None);
-    assert!(smi(None).why.unwrap().contains("over"));
+    assert!(smi(None).why.unwrap().contains("at the end of the run"));
 }
 
 #[test]

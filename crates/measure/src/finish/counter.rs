@@ -5,26 +5,26 @@ use crate::counter::invariance::invariant;
 use crate::counter::offset::Offset;
 use crate::counter::readable_in_user_space;
 use crate::counter::slope::slope;
-use crate::counter::{CounterReading, CounterSource, Pace};
+use crate::counter::{CounterReading, CounterSource, TickPeriod};
 use crate::counter_facts::CounterFacts;
 use crate::shared::Track;
 use crate::{CounterInfo, CounterOffset, CounterRate};
 
 /// The counter of one thread, with the rate of its own run.
-pub(super) fn counter(record: &ThreadRecord<'_>, pace: Pace, closing: &WindowData<'_>) -> CounterInfo {
+pub(super) fn counter(record: &ThreadRecord<'_>, tick_period: TickPeriod, closing: &WindowData<'_>) -> CounterInfo {
     let track = record.track;
     let source = record.job.source(record.lane);
     let facts = closing.facts;
     let offset = facts.offsets.get(record.place).copied().flatten();
     CounterInfo {
         name: source.name().to_owned(),
-        khz: (source != CounterSource::Monotonic && pace != Pace::NANOSECONDS).then(|| pace.khz()),
+        khz: (source != CounterSource::Monotonic && tick_period != TickPeriod::NANOSECONDS).then(|| tick_period.khz()),
         invariant: invariant(source),
         clocksource: facts.clocksource.clone(),
         rate: (source != CounterSource::Monotonic && is_done(track, closing.moment))
             .then(|| rate(track, facts))
             .flatten(),
-        offset: offset.map(|offset| counter_offset(offset, pace)),
+        offset: offset.map(|offset| counter_offset(offset, tick_period)),
     }
 }
 
@@ -53,12 +53,12 @@ fn rate(track: &Track, facts: &CounterFacts) -> Option<CounterRate> {
     })
 }
 
-fn counter_offset(offset: Offset, pace: Pace) -> CounterOffset {
-    let ns = pace.to_ns(offset.ticks.unsigned_abs()).cast_signed();
+fn counter_offset(offset: Offset, tick_period: TickPeriod) -> CounterOffset {
+    let ns = tick_period.to_ns(offset.ticks.unsigned_abs()).cast_signed();
     CounterOffset {
         against: offset.against,
         offset_ns: if offset.ticks < 0 { -ns } else { ns },
-        uncertainty_ns: pace.to_ns(offset.uncertainty).max(1),
-        round_trip_ns: pace.to_ns(offset.round_trip),
+        uncertainty_ns: tick_period.to_ns(offset.uncertainty).max(1),
+        round_trip_ns: tick_period.to_ns(offset.round_trip),
     }
 }

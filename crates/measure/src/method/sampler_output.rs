@@ -2,8 +2,9 @@
 
 use super::KernelTracer;
 use super::line::{TracerEvent, TracerLine, parse};
+use super::workload::WorkloadThread;
 use crate::accumulate::{Accumulator, SampleListing};
-use crate::counter::Pace;
+use crate::counter::TickPeriod;
 use crate::finish::{add_wake_ups, plain, proved};
 use crate::ring::RingSample;
 use crate::stats::TickStatistics;
@@ -12,8 +13,9 @@ use crate::{
     BreakSample, Clock, Lane, MAX_GAPS, MeasureRequest, MeasuredGap, MeasurementKind, Note, NoteLevel, ThreadProgress,
     ThreadResult, findings,
 };
-use machine::Policy;
+use machine::{CpuId, Nanos, Policy};
 use root::Root;
+use std::collections::BTreeMap;
 
 /// The measured interval, on `CLOCK_MONOTONIC`. Samples outside it are ignored.
 #[derive(Clone, Copy, Debug)]
@@ -40,6 +42,8 @@ struct TracerCpu {
     expected_wakeups: Option<(u64, u64)>,
     lost: u64,
     tid: Option<u32>,
+    /// The thread that looks for gaps, from the list of threads.
+    thread: Option<WorkloadThread>,
 }
 
 impl TracerData {
@@ -62,6 +66,7 @@ impl TracerData {
                 expected_wakeups: None,
                 lost: 0,
                 tid: None,
+                thread: None,
             })
         };
         Some(TracerData {
@@ -71,6 +76,20 @@ impl TracerData {
             limit_ns: request.break_at.map(|limit| limit.limit_ns),
             broke: None,
         })
+    }
+
+    /// Accounts for these threads of the tracer.
+    pub(super) fn follow(&mut self, threads: &BTreeMap<CpuId, WorkloadThread>) {
+        for one in &mut self.cpus {
+            one.thread = threads.get(&one.lane.cpu).copied();
+            one.tid = one.thread.map(|thread| thread.tid);
+        }
+    }
+
+    /// Reads how long they have run.
+    pub(super) fn read_threads(&mut self, root: &Root) {
+        let threads = self.cpus.iter_mut().filter_map(|one| one.thread.as_mut());
+        threads.for_each(|thread| thread.update(root));
     }
 
     /// The sample that reached the limit.
@@ -120,7 +139,7 @@ impl TracerData {
             missed: one.lost,
             min_ns: one.samples.raw.min(),
             last_ns: one.samples.newest(),
-            mean_ns: one.samples.raw.mean_ns(Pace::NANOSECONDS),
+            mean_ns: one.samples.raw.mean_ns(TickPeriod::NANOSECONDS),
             max_ns: one.samples.raw.max(),
         };
         self.cpus.iter().map(one).collect()
@@ -134,7 +153,7 @@ impl TracerData {
             let mut result = plain(
                 one.lane.kind,
                 one.lane.cpu,
-                one.samples.raw.distribution(Pace::NANOSECONDS),
+                one.samples.raw.distribution(TickPeriod::NANOSECONDS),
             );
             result.tid = one.tid;
             // The thread has the tracer's policy, unless a user has changed it.
@@ -233,11 +252,11 @@ impl TracerCpu {
             result,
             &self.lane,
             &self.samples,
-            (Pace::NANOSECONDS, window.start),
+            (TickPeriod::NANOSECONDS, window.start),
             MAX_GAPS,
         );
         result.clock = Some(Clock::Monotonic);
-        result.irq = (self.irq.count() > 0).then(|| self.irq.distribution(Pace::NANOSECONDS));
+        result.irq = (self.irq.count() > 0).then(|| self.irq.distribution(TickPeriod::NANOSECONDS));
     }
 
     fn add_gaps(&self, result: &mut ThreadResult, window: TracerWindow) {
@@ -256,7 +275,7 @@ impl TracerCpu {
         result.threshold_ns = Some(self.lane.threshold_ns);
         result.gaps_total = Some(result.recorded);
         result.gaps_kept = Some(gaps.len() as u64);
-        result.over_time = self.samples.course.over_time(Pace::NANOSECONDS, window.start);
+        result.over_time = self.samples.course.over_time(TickPeriod::NANOSECONDS, window.start);
         result.stolen_ns = Some(self.samples.raw.sum());
         result.stolen_max_ns = self.samples.raw.max();
         result.own_ns = Some(0);
@@ -276,19 +295,42 @@ impl TracerCpu {
                 "samples_dropped",
                 &cpu,
                 message,
-                "less load on the other CPUs, a longer period, or a higher threshold",
+                "use less load on the other CPUs, a longer period, or a higher threshold",
             ));
         }
-        if result.recorded == 0 && result.kind == MeasurementKind::Latency {
-            notes.push(findings::note(
-                NoteLevel::Error,
-                "tracer_silent",
-                &cpu,
-                "The tracer brought no sample of this CPU.".to_owned(),
-                "look whether its thread is there (`timerlat/N`), and measure longer than a period",
-            ));
+        let silent = match result.kind {
+            MeasurementKind::Noise => self.unobserved(result),
+            _ if result.recorded > 0 => None,
+            _ => Some((
+                "The tracer recorded no sample on this CPU.".to_owned(),
+                "check whether its thread exists (`timerlat/N`), and measure longer than one period",
+            )),
+        };
+        if let Some((message, fix)) = silent {
+            notes.push(findings::note(NoteLevel::Error, "tracer_silent", &cpu, message, fix));
         }
         notes
+    }
+
+    /// Without events a CPU is either quiet or unobserved: the thread that looks for gaps did not run.
+    fn unobserved(&self, result: &ThreadResult) -> Option<(String, &'static str)> {
+        let Some(thread) = self.thread else {
+            let message = "The tracer has no thread on this CPU: no gap could be found.".to_owned();
+            return Some((
+                message,
+                "measure again, and check whether its thread exists (`osnoise/N`)",
+            ));
+        };
+        let observed_ns = thread.run_ns?.saturating_add(result.stolen_ns.unwrap_or(0));
+        (observed_ns < result.duration_ns / 4 * 3).then(|| {
+            let message = format!(
+                "The tracer's thread was running or interrupted for only {} of {}: gaps in the rest were not found.",
+                Nanos(observed_ns),
+                Nanos(result.duration_ns)
+            );
+            let fix = "measure again; runtime_us and period_us in /sys/kernel/tracing/osnoise must be equal";
+            (message, fix)
+        })
     }
 }
 
@@ -319,10 +361,12 @@ mod tests {
             _ => MeasureRequest::latency(cpus, second, Environment::default(), &stop),
         };
         request.break_at = limit_ns.map(|limit_ns| crate::Break { limit_ns, trip: None });
-        let mut heard = TracerData::of(&request, method, WINDOW).unwrap();
-        text.lines().for_each(|line| heard.take(line));
-        let (threads, notes) = heard.results(&Root::live(), WINDOW.end);
-        (threads, notes, heard.broke())
+        let mut data = TracerData::of(&request, method, WINDOW).unwrap();
+        let ran = |cpu| (CpuId(cpu), WorkloadThread::ran(100 + cpu, Some(900_000_000)));
+        data.follow(&[1, 2, 3].map(ran).into());
+        text.lines().for_each(|line| data.take(line));
+        let (threads, notes) = data.results(&Root::live(), WINDOW.end);
+        (threads, notes, data.broke())
     }
 
     const TIMERLAT: &str = "\
@@ -386,5 +430,30 @@ CPU:1 [LOST 5 EVENTS]
         assert_eq!(gaps[1].at_ns, 299_500_000);
         assert!(broke.is_none() && notes.len() == 1, "{notes:?}");
         assert_eq!(threads[1].recorded, 0, "a quiet CPU is no silence");
+        assert_eq!(threads[1].tid, Some(102));
+    }
+
+    #[test]
+    fn a_cpu_whose_thread_did_not_look_for_gaps_is_reported() {
+        let ran = |run_ns| Some(WorkloadThread::ran(200, run_ns));
+        for (thread, says) in [
+            (None, Some("no thread on this CPU")),
+            (ran(Some(10_000)), Some("only 10.0 us of 1.00 s")),
+            (ran(Some(749_000_000)), Some("only 749.0 ms of 1.00 s")),
+            (ran(Some(750_000_000)), None),
+            (ran(None), None),
+        ] {
+            let stop = AtomicBool::new(false);
+            let second = Duration::from_secs(1);
+            let request = MeasureRequest::noise(machine::CpuSet::range(1, 1), second, Environment::default(), &stop);
+            let mut data = TracerData::of(&request, KernelTracer::Osnoise, WINDOW).unwrap();
+            data.follow(&thread.map(|thread| (CpuId(1), thread)).into_iter().collect());
+            let (_, notes) = data.results(&Root::live(), WINDOW.end);
+            let silent: Vec<&str> = notes.iter().map(|note| note.message.as_str()).collect();
+            match says {
+                Some(words) => assert!(silent.len() == 1 && silent[0].contains(words), "{silent:?}"),
+                None => assert!(silent.is_empty(), "{silent:?}"),
+            }
+        }
     }
 }

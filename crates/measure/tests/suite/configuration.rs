@@ -185,8 +185,8 @@ fn errors_in_stanzas_are_reported_with_their_position() {
     check("main\n{\n}\n", "0:0", "timer_thread[0]");
     check(&timer("colour red"), "4:3", "`colour`");
     check(&timer("lifetime.duration 1 fortnight"), "4:21", "fortnight");
-    check(&timer("lifetime.duration 60"), "4:21", "no unit");
-    check(&timer("stats.histo_size 0 us"), "4:20", "no length");
+    check(&timer("lifetime.duration 60"), "4:21", "has no unit");
+    check(&timer("stats.histo_size 0 us"), "4:20", "not a length");
     check(&timer("lifetime.duration"), "4:3", "no value");
     check(&timer("cpu_affinity"), "4:3", "no value");
     check(&timer("sched.policy FIFO"), "4:16", "sched.priority");
@@ -218,7 +218,7 @@ fn errors_in_the_own_form_are_reported_with_their_position() {
     check("[[latency]]\ncolour = \"red\"\n", "2:1", "colour");
     check("[[latency]]\ninterval = \"1 fortnight\"\n", "2:12", "fortnight");
     check("[[latency]]\ninterval = 10\n", "2:12", "string");
-    check("[[latency]]\nfor = \"10\"\n", "2:7", "no unit");
+    check("[[latency]]\nfor = \"10\"\n", "2:7", "has no unit");
     check("[[latency]]\nthreshold = \"1 us\"\n", "2:13", "[[noise]]");
     check("[[noise]]\ninterval = \"1 ms\"\n", "2:12", "[[latency]]");
     check("[[noise]]\n[[load]]\nkind = \"tea\"\n", "3:8", "tea");

@@ -50,7 +50,7 @@ fn board(case: &ParameterCase) -> &'static str {
     let release = case.evidence.facts.release.as_deref().unwrap_or_default();
     let stock = ["-rpi", "-v6+", "-v7+", "-v7l+", "-v8+", "-v8-16k+"];
     match stock.iter().any(|part| release.contains(part)) {
-        true => "; the stock kernels of Raspberry Pi are built without it",
+        true => "; the standard kernels of Raspberry Pi are built without it",
         false => "",
     }
 }
@@ -64,7 +64,7 @@ fn replaced(case: &ParameterCase) -> Option<CheckAnswer> {
         _ => "the last one",
     };
     (counts.raw != case.raw && row.name != "isolcpus")
-        .then(|| CheckAnswer::no(format!("`{}` is on the line too, and {which} counts", counts.raw)))
+        .then(|| CheckAnswer::no(format!("`{}` is on the line too, and only {which} counts", counts.raw)))
 }
 
 /// The answer if the kernel did not list it as unknown.
@@ -73,19 +73,20 @@ fn not_listed(case: &ParameterCase) -> CheckAnswer {
         return CheckAnswer::unseen("quietcore does not know it");
     };
     if row.reader == ParameterReader::Program {
-        return CheckAnswer::unseen("it is not for the kernel: a program reads it from /proc/cmdline");
+        return CheckAnswer::unseen("it is not a kernel parameter: a program reads it from /proc/cmdline");
     }
     // Parameters of modules are never listed: the module may be loaded later.
     if row.name.contains('.') {
-        return CheckAnswer::unseen("kernels do not tell which parameters of modules they took");
+        return CheckAnswer::unseen("kernels do not report which module parameters they accepted");
     }
     match (case.evidence.facts.since(LISTS_UNKNOWN), case.messages()) {
         (Some(true), Some(_)) => {
             CheckAnswer::yes("the kernel did not list it under \"Unknown kernel command line parameters\"")
         }
         (Some(true), None) => CheckAnswer::unknown(
-            "the kernel's messages could not be read, or their beginning is overwritten; run it as root, soon after the boot",
+            "the kernel's messages could not be read, or their beginning was overwritten; run this as root, soon after \
+             the boot",
         ),
-        _ => CheckAnswer::unseen("kernels before 5.14 do not say which parameters were not recognized"),
+        _ => CheckAnswer::unseen("kernels before 5.14 do not report parameters that they did not recognize"),
     }
 }

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 /// Whether one declaration matches.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Agreement {
     /// The partition; `None` for what belongs to none.
     pub partition: Option<String>,
@@ -81,20 +82,27 @@ fn on_line(one: &DeclaredPartition, lines: &LineIsolation) -> CheckAnswer {
         (Ok(cpus), _) => cpus,
     };
     match (&lines.own, one.boot) {
-        (Some(ours), _) if cpus.is_subset(ours) => CheckAnswer::yes(format!("our boot line isolates CPU {cpus}")),
+        (Some(ours), _) if cpus.is_subset(ours) => CheckAnswer::yes(format!(
+            "the boot line from quietcore isolates CPU \
+             {cpus}"
+        )),
         (Some(ours), _) => CheckAnswer::no(format!(
-            "our boot line isolates CPU {ours}, without CPU {} of this partition; `quietcore boot set --cpus {}` adds it",
+            "the boot line from quietcore isolates CPU {ours}, without CPU {} of this partition; `quietcore boot set \
+             --cpus {}` adds it",
             cpus.minus(ours),
             ours.or(cpus)
         )),
         (None, BootPart::OnLine) if cpus.is_subset(&lines.running) => CheckAnswer::yes(format!(
-            "the running line isolates CPU {cpus}, and it was not quietcore who wrote it"
+            "the running line isolates CPU {cpus}, and quietcore did not write it"
         )),
         (None, BootPart::OnLine) => CheckAnswer::no(format!(
-            "its boot part is missing: no boot line isolates CPU {}; `quietcore boot set` writes what is declared",
+            "its boot part is missing: no boot line isolates CPU {}; `quietcore boot set` writes the declared one",
             cpus.minus(&lines.running)
         )),
-        (None, _) => CheckAnswer::unseen("nothing is declared of the boot line, and none is ours"),
+        (None, _) => CheckAnswer::unseen(
+            "the declaration does not mention the boot line, and quietcore has not \
+             changed it",
+        ),
     }
 }
 
@@ -102,27 +110,28 @@ fn run_time(one: &DeclaredPartition, evidence: &BootEvidence) -> CheckAnswer {
     let by_hand = one.restored_at_boot == ActivationMode::ByHand;
     let absent = |what: String| match by_hand {
         true => CheckAnswer::unseen(format!(
-            "{what}; it comes by `quietcore apply` alone (`at_boot = false`)"
+            "{what}; only `quietcore apply` activates it (`at_boot = false`)"
         )),
-        false => CheckAnswer::no(format!("{what}; `quietcore apply` brings it into force")),
+        false => CheckAnswer::no(format!("{what}; `quietcore apply` activates it")),
     };
     let Some(in_force) = &evidence.in_force else {
         return by_kernel(one, evidence, &absent);
     };
     let Some(found) = in_force.iter().find(|found| found.name == one.name) else {
-        return absent("it is not in force".to_owned());
+        return absent("it is not active".to_owned());
     };
     match (&one.cpus, found.drift.as_slice()) {
         (Ok(cpus), _) if *cpus != found.cpus => CheckAnswer::no(format!(
-            "it is in force with CPU {}; `quietcore apply --resize --partition {} --cpus {cpus}` makes it as declared",
+            "it is active with CPU {}; `quietcore apply --resize --partition {} --cpus {cpus}` changes it to the \
+             declared CPUs",
             found.cpus, found.name
         )),
         (_, []) => CheckAnswer::yes(format!(
-            "in force on CPU {}, and every file that was written holds",
+            "active on CPU {}, and every written file has its value",
             found.cpus
         )),
         (_, drift) => CheckAnswer::no(format!(
-            "in force on CPU {}, but {}; `quietcore undo` and `quietcore apply` set it again",
+            "active on CPU {}, but {}; `quietcore undo` and `quietcore apply` recreate it",
             found.cpus,
             drift.join("; ")
         )),
@@ -143,8 +152,7 @@ fn by_kernel(one: &DeclaredPartition, evidence: &BootEvidence, absent: &dyn Fn(S
         .find(|set| set.effective_cpus.as_ref().or(set.cpus.as_ref()) == Some(cpus));
     match found {
         Some(set) => CheckAnswer::unknown(format!(
-            "the kernel has a partition of CPU {cpus} ({}); whether the rest of it holds is known to root on the machine \
-             itself",
+            "the kernel has a partition of CPU {cpus} ({}); only root on the machine itself can check the rest of it",
             set.name
         )),
         None => absent(format!("the kernel has no partition of CPU {cpus}")),
@@ -161,8 +169,8 @@ fn in_no_partition(evidence: &BootEvidence, lines: &LineIsolation) -> Option<Agr
     (!left.is_empty()).then(|| Agreement {
         partition: None,
         answer: CheckAnswer::no(format!(
-            "our boot line isolates CPU {left}, which no declared partition has: declare one (`quietcore apply --cpus \
-             {left} --save`), or take it off the line"
+            "the boot line from quietcore isolates CPU {left}, which no declared partition contains: declare one \
+             (`quietcore apply --cpus {left} --save`), or remove it from the line"
         )),
         cpus: Some(left),
         run_time: None,
@@ -187,7 +195,8 @@ fn lacking(evidence: &BootEvidence, ours: &[&str]) -> Option<Agreement> {
         partition: None,
         cpus: None,
         answer: CheckAnswer::no(format!(
-            "what is declared asks the boot line for {}, and it has something else; `quietcore boot set` writes it",
+            "the declared partitions need {} on the boot line, which has something else; `quietcore boot set` writes \
+             it",
             missing.join(" ")
         )),
         run_time: None,

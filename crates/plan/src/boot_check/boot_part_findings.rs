@@ -10,12 +10,12 @@ use machine::cmdline::BootWordStage;
 /// Errors are what the declared partitions lack in this boot; parameters that wait for the next boot are no error.
 #[must_use]
 pub fn boot_part_findings(verdict: &BootVerdict) -> Vec<Finding> {
-    const ADVICE: &str = "`quietcore boot check` says more; `quietcore boot show` shows every entry";
+    const ADVICE: &str = "`quietcore boot check` reports details; `quietcore boot show` shows every entry";
     let disagrees = |answer: &CheckAnswer| answer.truth == Truth::No;
     let differs = verdict.declared.iter().filter(|one| disagrees(&one.answer)).map(|one| {
         let subject = one.partition.clone().unwrap_or_else(|| PATH.to_owned());
         Finding::error(FindingId::BOOT_PART_DIFFERS, subject, one.answer.because.clone())
-            .fix("`quietcore boot set` writes what is declared; `boot = false` keeps a partition off the boot line")
+            .fix("`quietcore boot set` writes what is declared; `boot = false` excludes a partition from the boot line")
     });
     let ours = verdict.parameters.iter().filter(|one| one.ours.is_some());
     let words = ours.filter_map(|one| {

@@ -62,7 +62,7 @@ impl ParameterCase<'_> {
         }
         if missing.contains(facts.boot_cpu()) {
             return format!(
-                ": CPU {} is the one that the kernel boots on, and keeps the time for all",
+                ": the kernel boots on CPU {}, which keeps time for all CPUs",
                 facts.boot_cpu()
             );
         }
@@ -84,11 +84,11 @@ impl ParameterCase<'_> {
             return CheckAnswer::no(finding.message.clone());
         }
         if self.names_no_cpu() {
-            return CheckAnswer::unseen("its list is empty: it asks for no CPU");
+            return CheckAnswer::unseen("its list is empty: it names no CPU");
         }
         let answer = match self.family {
             Some(family) => (family.works)(self),
-            None => CheckAnswer::unseen("no file and no counter shows what it does"),
+            None => CheckAnswer::unseen("no file or counter shows its effect"),
         };
         // A captured moment proves nothing about later behaviour.
         match (answer.truth, self.evidence.machine.is_captured()) {

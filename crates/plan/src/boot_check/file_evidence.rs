@@ -100,7 +100,7 @@ fn path(name: &str) -> Option<String> {
 }
 
 fn works(case: &ParameterCase) -> CheckAnswer {
-    let nothing = || CheckAnswer::unseen("no file and no counter shows what it does");
+    let nothing = || CheckAnswer::unseen("no file or counter shows its effect");
     let Some(path) = path(&case.parameter.name) else {
         return nothing();
     };
@@ -121,7 +121,7 @@ fn works(case: &ParameterCase) -> CheckAnswer {
     match same_value(intended, seen) {
         true => CheckAnswer::yes(now),
         false => CheckAnswer::no(format!(
-            "{now}, and not `{intended}`: a program wrote it since the boot, or the kernel never took it"
+            "{now}, and not `{intended}`: another program changed it after the boot, or the kernel never accepted it"
         )),
     }
 }

@@ -13,7 +13,7 @@ pub(super) const FAMILY: ParameterFamily = ParameterFamily {
 
 fn works(case: &ParameterCase) -> CheckAnswer {
     let Some(mut requested) = case.cpus() else {
-        return CheckAnswer::unknown("its list of CPUs cannot be understood");
+        return CheckAnswer::unknown("its list of CPUs cannot be parsed");
     };
     // The kernel adds the CPU that it boots on (`kernel/irq/irqdesc.c`).
     requested.insert(case.evidence.facts.boot_cpu());
@@ -22,8 +22,8 @@ fn works(case: &ParameterCase) -> CheckAnswer {
     };
     if !seen.is_subset(&requested) {
         return CheckAnswer::no(format!(
-            "/proc/irq/default_smp_affinity has CPU {seen}, and not {requested}: another program wrote it since the boot, or the \
-             kernel never accepted it"
+            "/proc/irq/default_smp_affinity has CPU {seen}, and not {requested}: another program changed it after the \
+             boot, or the kernel never accepted it"
         ));
     }
     CheckAnswer::yes(format!(
@@ -48,6 +48,6 @@ fn arrived(case: &ParameterCase) -> String {
     match (rows.is_empty(), counted.is_empty()) {
         (_, true) => String::new(),
         (true, _) => format!("; no device interrupted CPU {isolated} in {time}"),
-        (false, _) => format!("; in {time} came {}", rows.join(", ")),
+        (false, _) => format!("; in {time} there were {}", rows.join(", ")),
     }
 }

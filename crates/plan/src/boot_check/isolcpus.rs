@@ -37,7 +37,7 @@ fn acceptance(case: &ParameterCase) -> Option<CheckAnswer> {
 
 fn works(case: &ParameterCase) -> CheckAnswer {
     let Some((own, cpus)) = own(case) else {
-        return CheckAnswer::unknown("its list of CPUs cannot be understood");
+        return CheckAnswer::unknown("its list of CPUs cannot be parsed");
     };
     let mut wrong = Vec::new();
     let mut right = Vec::new();
@@ -55,7 +55,7 @@ fn works(case: &ParameterCase) -> CheckAnswer {
                 first.key.tid
             )),
             None => right.push(format!(
-                "of {total} tasks none is on CPU {cpus} that is not pinned there"
+                "none of {total} tasks runs on CPU {cpus} without being pinned there"
             )),
         }
     }
@@ -70,7 +70,7 @@ fn works(case: &ParameterCase) -> CheckAnswer {
                     .collect();
                 match there.is_empty() {
                     false => wrong.push(format!(
-                        "interrupts that the kernel manages, and that could fire elsewhere, fire on CPU {cpus}: {}",
+                        "managed interrupts that could fire elsewhere fire on CPU {cpus}: {}",
                         there.join(", ")
                     )),
                     true => right.push(format!(

@@ -40,7 +40,7 @@ fn acceptance(case: &ParameterCase) -> Option<CheckAnswer> {
 fn works(case: &ParameterCase) -> CheckAnswer {
     match case.cpus() {
         Some(cpus) => stopped(case, &cpus),
-        None => CheckAnswer::unknown("its list of CPUs cannot be understood"),
+        None => CheckAnswer::unknown("its list of CPUs cannot be parsed"),
     }
 }
 
@@ -70,12 +70,15 @@ pub(super) fn stopped(case: &ParameterCase, cpus: &CpuSet) -> CheckAnswer {
         let goes_on =
             u128::from(ticks) * 1_000_000_000 * u128::from(OF_THE_RATE) >= u128::from(hz) * u128::from(duration_ns);
         match (&one.busy, goes_on) {
-            (CpuOccupant::Idle(why), _) => unknown.push(format!("{text}, which was idle ({why}): an idle CPU has no tick in any case")),
+            (CpuOccupant::Idle(why), _) => unknown.push(format!(
+                "{text}, which was idle ({why}): an idle CPU has no \
+                 tick anyway"
+            )),
             (CpuOccupant::OwnLoop, false) => quiet.push(format!("{text}, with a busy loop there")),
             (CpuOccupant::OtherProgram(comm), false) => quiet.push(format!("{text}, with {comm} there")),
             (_, true) => ticking.push(format!(
-                "{text}, where a full tick has {hz} a second or more: it does not stop (a second task there, a POSIX timer of CPU \
-                 time, a perf event or an unstable clock keeps it)"
+                "{text}, where a full tick has {hz} a second or more: it does not stop (a second task, a POSIX \
+                 CPU-time timer, a perf event or an unstable clock keeps it running)"
             )),
         }
     }

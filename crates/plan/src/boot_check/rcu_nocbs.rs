@@ -19,7 +19,7 @@ pub(super) const POLL: ParameterFamily = ParameterFamily {
     complaints: &[],
     defeated_by: &[],
     acceptance: polls,
-    works: |_| CheckAnswer::unseen("no file and no counter shows it"),
+    works: |_| CheckAnswer::unseen("no file or counter shows it"),
 };
 
 /// The kernel's message with the CPUs (`kernel/rcu/tree_nocb.h`, `rcu_init_nohz`).
@@ -47,7 +47,7 @@ fn listed(case: &ParameterCase) -> Option<CheckAnswer> {
 /// `rcuop/N`, `rcuos/N` or `rcuob/N`, one for each CPU whose callbacks are offloaded.
 fn threads(case: &ParameterCase) -> CheckAnswer {
     let Some(requested) = case.cpus() else {
-        return CheckAnswer::unknown("its list of CPUs cannot be understood");
+        return CheckAnswer::unknown("its list of CPUs cannot be parsed");
     };
     let Some(tasks) = case.evidence.machine.known_tasks() else {
         return CheckAnswer::unknown("the tasks of this machine could not be read");
@@ -62,9 +62,9 @@ fn threads(case: &ParameterCase) -> CheckAnswer {
     let online = requested.and(&case.evidence.machine.topology.online);
     let missing = online.minus(&seen);
     match missing.is_empty() {
-        true => CheckAnswer::yes(format!("threads rcuo?/N take the callbacks of CPU {online}")),
+        true => CheckAnswer::yes(format!("threads rcuo?/N handle the callbacks of CPU {online}")),
         false => CheckAnswer::no(format!(
-            "there is no thread rcuo?/N for CPU {missing}, so it keeps its callbacks"
+            "there is no thread rcuo?/N for CPU {missing}, so it handles its own callbacks"
         )),
     }
 }

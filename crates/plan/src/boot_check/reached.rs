@@ -15,23 +15,23 @@ pub(super) fn reached(case: &ParameterCase, stage: Option<BootWordStage>) -> (Ch
         return (CheckAnswer::unknown("/proc/cmdline could not be read"), None);
     }
     if line.kernel().any(|(_, word)| word.raw == case.raw) {
-        return (CheckAnswer::yes("/proc/cmdline has it"), None);
+        return (CheckAnswer::yes("it is in /proc/cmdline"), None);
     }
     if line.words.iter().any(|word| word.raw == case.raw) {
-        let why = "it is behind ` -- `, which ends the kernel's part of the line; init got it";
+        let why = "it comes after ` -- `, which ends the kernel's part of the line, so init got it";
         return (CheckAnswer::no(why), None);
     }
     let own = OWN_LINE
         .iter()
         .find(|option| case.evidence.facts.has(option) == Some(true));
     if let Some(option) = own {
-        let why = format!("this kernel is built with {option}: it has its own line and ignores the loader's");
+        let why = format!("this kernel is built with {option}: it has its own boot line and ignores the loader's");
         return (CheckAnswer::no(why), None);
     }
     let most = case.evidence.most;
     if line.text.len() >= most && stage != Some(BootWordStage::Pending) {
         let why = format!(
-            "the line has {} bytes, and this kernel keeps {most}: what stood behind was cut off",
+            "the line has {} bytes, and this kernel keeps {most}: the rest was cut off",
             line.text.len()
         );
         return (CheckAnswer::no(why), None);
@@ -45,14 +45,15 @@ pub(super) fn reached(case: &ParameterCase, stage: Option<BootWordStage>) -> (Ch
     match stage {
         Some(BootWordStage::Pending) => (
             CheckAnswer::no(format!(
-                "it is written, and the machine was not restarted since{instead}"
+                "it is written, and the machine has not been restarted since then{instead}"
             )),
             Some(ParameterOutcome::Pending),
         ),
         _ => (
             CheckAnswer::no(format!(
-                "the machine was restarted since it was written, and this boot lacks it{instead}: another entry was \
-                 started, or the loader's files were regenerated; `quietcore boot show` shows every entry"
+                "the machine was restarted after it was written, and this boot does not have it{instead}: another \
+                 entry was started, or the loader's files were generated again; `quietcore boot show` shows every \
+                 entry"
             )),
             Some(ParameterOutcome::Reverted),
         ),

@@ -13,7 +13,7 @@ pub(super) const FAMILY: ParameterFamily = ParameterFamily {
 
 fn works(case: &ParameterCase) -> CheckAnswer {
     let Some(requested) = case.cpus() else {
-        return CheckAnswer::unknown("its list of CPUs cannot be understood");
+        return CheckAnswer::unknown("its list of CPUs cannot be parsed");
     };
     let Some(seen) = &case.evidence.machine.isolation.workqueue_cpumask else {
         return CheckAnswer::unknown("/sys/devices/virtual/workqueue/cpumask could not be read");
@@ -22,7 +22,7 @@ fn works(case: &ParameterCase) -> CheckAnswer {
     match seen.is_subset(&requested) {
         true => CheckAnswer::yes(text),
         false => CheckAnswer::no(format!(
-            "{text}, and not {requested}: a program wrote it since the boot, or the kernel never took it"
+            "{text}, and not {requested}: another program changed it after the boot, or the kernel never accepted it"
         )),
     }
 }

@@ -36,14 +36,14 @@ impl LiftableLimit {
     /// The rule in words, for a refusal.
     pub(crate) fn rule(self, request: &CpuRequest) -> String {
         match self {
-            LiftableLimit::Keep => format!("--keep {} stays with housekeeping", request.keep),
+            LiftableLimit::Keep => format!("--keep {} reserves CPUs for housekeeping", request.keep),
             LiftableLimit::Near => {
                 let near = request.near.as_ref();
                 near.map_or_else(String::new, |near| {
                     format!("only CPU {} is near {} ({})", near.cpus, near.device, near.what)
                 })
             }
-            LiftableLimit::Kind => "all CPUs of a choice are of one kind of core".to_owned(),
+            LiftableLimit::Kind => "all chosen CPUs must be the same kind of core".to_owned(),
             LiftableLimit::Nodes => {
                 "every memory node with tasks, memory or devices keeps a housekeeping CPU".to_owned()
             }
@@ -83,14 +83,14 @@ impl CandidateLimits {
         limits.never_lowest_or_boot(topology, lowest);
         if !request.keep.is_empty() && applies(LiftableLimit::Keep) {
             let text = format!("never CPU {}", request.keep);
-            limits.never("keep", &request.keep, text, "--keep leaves it to housekeeping");
+            limits.never("keep", &request.keep, text, "--keep reserves it for housekeeping");
         }
         let offline = topology.offline();
         if !offline.is_empty() {
             limits.reasons.push(Reason {
                 rule: "online".to_owned(),
-                message: format!("CPU {offline} is offline and stays so"),
-                because: "an offline CPU can run nothing".to_owned(),
+                message: format!("CPU {offline} is offline and is not used"),
+                because: "no program can run on an offline CPU".to_owned(),
             });
         }
         if let Some(near) = request.near.as_ref().filter(|_| applies(LiftableLimit::Near)) {
@@ -109,15 +109,15 @@ impl CandidateLimits {
         self.never(
             "lowest-cpu",
             &[lowest].into_iter().collect(),
-            format!("never CPU {lowest}, the lowest that is online"),
-            "the kernel puts time keeping, hotplug and every cpumask_first(cpu_online_mask) user there",
+            format!("never CPU {lowest}, the lowest online CPU"),
+            "the kernel does time keeping, hotplug and all cpumask_first(cpu_online_mask) work there",
         );
         let is_other = |boot: &CpuId| *boot != lowest && topology.online.contains(*boot);
         if let Some(boot) = topology.boot_cpu.filter(is_other) {
             self.never(
                 "boot-cpu",
                 &[boot].into_iter().collect(),
-                format!("never CPU {boot}, on which the kernel booted"),
+                format!("never CPU {boot}, the boot CPU"),
                 "it cannot be a nohz_full CPU, and suspend and reboot return to it",
             );
         }
@@ -130,15 +130,15 @@ impl CandidateLimits {
             near.device,
             near.what
         );
-        let because = "memory and registers of a device are slower to reach from another node";
+        let because = "access to a device's memory and registers is slower from another node";
         self.never("near", &online.minus(&near.cpus), text, because);
     }
 
     fn only_kind(&mut self, topology: &Topology, kind: CoreKind) {
         let others = topology.cpus_where(|cpu| cpu.online && cpu.kind != Some(kind));
         let text = format!("only {} cores", super::kind_word(kind));
-        let because = "two kinds in one partition run the same work at two speeds; it is the fast kind that is \
-                       taken unless it is too small or --kind efficiency asks for the other";
+        let because = "with two kinds in one partition the same work runs at two speeds; the fast kind is used unless \
+             it is too small or --kind efficiency requests the other";
         self.never("one-kind", &others, text, because);
     }
 
@@ -163,7 +163,7 @@ impl CandidateLimits {
             self.reasons.push(Reason {
                 rule: "node-housekeeping".to_owned(),
                 message: format!("node {ids} keeps at least one housekeeping CPU"),
-                because: "its memory, devices and tasks need one near them (kswapd, interrupts)".to_owned(),
+                because: "its memory, devices and tasks need a nearby CPU (kswapd, interrupts)".to_owned(),
             });
         }
     }

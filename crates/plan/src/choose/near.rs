@@ -47,15 +47,15 @@ impl NearbyCpus {
             return Ok(near(local, "local_cpulist".to_owned()));
         }
         if topology.nodes.len() <= 1 {
-            let what = "one memory node, all CPUs are as near";
+            let what = "there is one memory node, so all CPUs are equally near";
             return Ok(near(online.clone(), what.to_owned()));
         }
         let why = if !device.parts.is_empty() {
-            format!("it is made of {}, which are not in one place", device.parts.join(", "))
+            format!("it consists of {}, which are not in one place", device.parts.join(", "))
         } else if device.is_virtual {
-            "it is a virtual device, which is nowhere".to_owned()
+            "it is a virtual device without a location".to_owned()
         } else {
-            "the kernel does not know its memory node (numa_node is -1 or missing)".to_owned()
+            "the kernel does not report its memory node (numa_node is -1 or missing)".to_owned()
         };
         Err(PlanRefusal::NoLocality {
             device: device.name.clone(),

@@ -1,6 +1,6 @@
 //! Explains why a wish cannot be met, and what is possible instead.
 
-use super::ground::ChoiceContext;
+use super::context::ChoiceContext;
 use super::limits::{CandidateLimits, LiftableLimit};
 use super::search::Search;
 use super::{CpuRequest, best_of_kinds, kinds};
@@ -31,21 +31,20 @@ pub(super) fn not_so_many(machine: &Machine, request: &CpuRequest) -> PlanRefusa
         || {
             let lowest = online.first().map_or(0, |cpu| cpu.0);
             format!(
-                "of CPU {online}, which are online, housekeeping keeps at least the lowest, CPU {lowest}, \
-                 and the one that the kernel booted on"
+                "of the online CPUs {online}, housekeeping keeps at least the lowest, CPU {lowest}, and the boot CPU"
             )
         },
         |(limit, _)| limit.rule(request),
     );
     let mut offers = Vec::new();
     if most > 0 {
-        offers.push(format!("ask for --count {most} or less"));
+        offers.push(format!("use --count {most} or less"));
     }
     if let Some(&(limit, lifted)) = found {
         let nearest = best_of_kinds(machine, request, Some(limit)).ok().flatten();
         offers.push(match nearest {
-            Some(best) => format!("{} CPU {} could be had", limit.lifted(), best.cpus),
-            None => format!("{} up to {lifted} could be had", limit.lifted()),
+            Some(best) => format!("{} CPU {} is possible", limit.lifted(), best.cpus),
+            None => format!("{} up to {lifted} are possible", limit.lifted()),
         });
     }
     if offers.is_empty() {
@@ -65,8 +64,8 @@ fn most(machine: &Machine, request: &CpuRequest, lifted: Option<LiftableLimit>) 
     let kinds = kinds(machine, request).unwrap_or_default();
     let mosts = kinds.into_iter().filter_map(|kind| {
         let limits = CandidateLimits::of(machine, request, kind, lifted).ok()?;
-        let ground = ChoiceContext::new(machine, request, &limits);
-        Some(Search::new(&ground, &limits.available, all).most())
+        let context = ChoiceContext::new(machine, request, &limits);
+        Some(Search::new(&context, &limits.available, all).most())
     });
     mosts.max().unwrap_or(0)
 }

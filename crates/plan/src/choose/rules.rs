@@ -10,7 +10,7 @@ mod cores;
 mod first;
 mod shape;
 
-use super::ground::{ChoiceContext, DomainAllotment};
+use super::context::{ChoiceContext, DomainAllotment};
 use super::places::TopologyDomain;
 use crate::Level;
 use machine::CpuSet;
@@ -33,11 +33,13 @@ pub(crate) struct ChoiceRule {
 
 /// How a broken rule is reported.
 pub(crate) struct Breach {
-    /// How much it matters to a user who named these CPUs; `None` is not reported then.
-    pub(crate) level: Option<Level>,
+    /// How much it matters to a user who named these CPUs.
+    pub(crate) level: Level,
     /// The fault, for one place.
     pub(crate) message: fn(&DomainShare) -> String,
-    /// What to do about it.
+    /// What to do about it on any machine, for `explain`.
+    pub(crate) advice: &'static str,
+    /// What to do about it in this place.
     pub(crate) fix: fn(&DomainShare) -> String,
 }
 
@@ -74,19 +76,19 @@ pub(crate) const COST: usize = RULES.len();
 pub(crate) type ChoiceCost = [u64; COST];
 
 /// The cost of what is taken from one place.
-pub(crate) fn cost_of(ground: &ChoiceContext, place: &TopologyDomain, taken: &DomainAllotment) -> ChoiceCost {
+pub(crate) fn cost_of(context: &ChoiceContext, place: &TopologyDomain, taken: &DomainAllotment) -> ChoiceCost {
     let mut cost = [0; COST];
     for (cost, rule) in cost.iter_mut().zip(RULES) {
-        *cost = (rule.cost)(ground, place, taken);
+        *cost = (rule.cost)(context, place, taken);
     }
     cost
 }
 
 /// The cost of a whole choice.
-pub(crate) fn weigh(ground: &ChoiceContext, set: &CpuSet) -> ChoiceCost {
+pub(crate) fn weigh(context: &ChoiceContext, set: &CpuSet) -> ChoiceCost {
     let mut total = [0; COST];
-    for place in &ground.places {
-        let cost = cost_of(ground, place, &ground.part_taken(place, set));
+    for place in &context.places {
+        let cost = cost_of(context, place, &context.part_taken(place, set));
         for (total, cost) in total.iter_mut().zip(cost) {
             *total += cost;
         }
@@ -95,15 +97,15 @@ pub(crate) fn weigh(ground: &ChoiceContext, set: &CpuSet) -> ChoiceCost {
 }
 
 /// The places where a choice breaks a rule.
-pub(crate) fn broken<'a>(ground: &'a ChoiceContext, rule: &ChoiceRule, set: &CpuSet) -> Vec<DomainShare<'a>> {
-    let costs = |place: &&TopologyDomain| (rule.cost)(ground, place, &ground.part_taken(place, set)) > 0;
+pub(crate) fn broken<'a>(context: &'a ChoiceContext, rule: &ChoiceRule, set: &CpuSet) -> Vec<DomainShare<'a>> {
+    let costs = |place: &&TopologyDomain| (rule.cost)(context, place, &context.part_taken(place, set)) > 0;
     let share = |place: &'a TopologyDomain| DomainShare {
         isolated: place.cpus.and(set),
         left: place.cpus.minus(set),
-        contains_lowest: Some(place.first) == ground.topology.online.first(),
+        contains_lowest: Some(place.first) == context.topology.online.first(),
         place,
     };
-    ground.places.iter().filter(costs).map(share).collect()
+    context.places.iter().filter(costs).map(share).collect()
 }
 
 /// Whether a place is taken in part.

@@ -1,6 +1,6 @@
 //! Lists the alternatives: other places, other kinds, what a user would write by hand, and the rule by which each lost.
 
-use super::ground::ChoiceContext;
+use super::context::ChoiceContext;
 use super::limits::CandidateLimits;
 use super::rules::{ChoiceCost, RULES, broken, weigh};
 use super::{BestSet, CpuRequest, PlacementShape, best_set, kinds};
@@ -9,6 +9,7 @@ use serde::Serialize;
 
 /// A choice that was not made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunnerUp {
     /// Its CPUs.
     pub cpus: CpuSet,
@@ -26,28 +27,28 @@ const MAX_SAME_RULE: usize = 2;
 const SEARCHED: usize = 3;
 
 /// The best alternatives, best first.
-pub(super) fn of(machine: &Machine, request: &CpuRequest, ground: &ChoiceContext, best: &BestSet) -> Vec<RunnerUp> {
+pub(super) fn of(machine: &Machine, request: &CpuRequest, context: &ChoiceContext, best: &BestSet) -> Vec<RunnerUp> {
     let mut others: Vec<(ChoiceCost, CpuSet)> = Vec::new();
     let mut offer = |set: CpuSet| {
         let is_new = set != best.cpus && others.iter().all(|(_, other)| *other != set);
         if is_new
-            && ground
+            && context
                 .places
                 .iter()
-                .all(|place| ground.may_take(place, place.cpus.and(&set).len()))
+                .all(|place| context.may_take(place, place.cpus.and(&set).len()))
         {
-            others.push((weigh(ground, &set), set));
+            others.push((weigh(context, &set), set));
         }
     };
-    for available in elsewhere(ground, best) {
-        if let Some(set) = best_set(ground, &available) {
+    for available in elsewhere(context, best) {
+        if let Some(set) = best_set(context, &available) {
             offer(set);
         }
     }
     for kind in kinds(machine, request).unwrap_or_default() {
         if let Ok(limits) = CandidateLimits::of(machine, request, kind, None)
             && limits.available != best.limits.available
-            && let Some(set) = best_set(ground, &limits.available)
+            && let Some(set) = best_set(context, &limits.available)
         {
             offer(set);
         }
@@ -65,12 +66,12 @@ pub(super) fn of(machine: &Machine, request: &CpuRequest, ground: &ChoiceContext
     ) {
         offer(set);
     }
-    by_hand(ground).into_iter().for_each(&mut offer);
+    by_hand(context).into_iter().for_each(&mut offer);
     others.sort();
     // Many differ only in their numbers: a few of each kind say more than many of one.
     let mut listed: Vec<RunnerUp> = Vec::new();
     let losers = others.into_iter();
-    for other in losers.filter_map(|(cost, set)| lost(ground, best, &cost, set)) {
+    for other in losers.filter_map(|(cost, set)| lost(context, best, &cost, set)) {
         let alike = listed.iter().filter(|known| known.rule == other.rule).count();
         if alike < MAX_SAME_RULE && listed.len() < MAX_LISTED {
             listed.push(other);
@@ -80,38 +81,38 @@ pub(super) fn of(machine: &Machine, request: &CpuRequest, ground: &ChoiceContext
 }
 
 /// What is left of the machine for another choice: without the cores of the chosen CPUs, one at a time, and in the other nodes.
-fn elsewhere(ground: &ChoiceContext, best: &BestSet) -> Vec<CpuSet> {
-    let cores: Vec<&CpuSet> = ground
+fn elsewhere(context: &ChoiceContext, best: &BestSet) -> Vec<CpuSet> {
+    let cores: Vec<&CpuSet> = context
         .places
         .iter()
         .filter(|place| place.is_core() && place.cpus.intersects(&best.cpus))
         .map(|place| &place.cpus)
         .collect();
-    let all = &ground.available;
+    let all = &context.available;
     let ends = cores.first().into_iter().chain(cores.last());
     let mut areas: Vec<CpuSet> = ends.map(|core| all.minus(core)).collect();
     areas.push(all.minus(&best.cpus));
-    let other_nodes = ground.places.iter().rev();
+    let other_nodes = context.places.iter().rev();
     let other_nodes = other_nodes.filter(|place| place.node().is_some() && !place.cpus.intersects(&best.cpus));
     areas.extend(other_nodes.take(SEARCHED).map(|place| all.and(&place.cpus)));
     areas
 }
 
 /// What users write without looking: the last CPUs, and the first ones after the lowest.
-fn by_hand(ground: &ChoiceContext) -> Vec<CpuSet> {
-    let ids: Vec<CpuId> = ground.available.iter().collect();
-    if ids.len() < ground.count {
+fn by_hand(context: &ChoiceContext) -> Vec<CpuSet> {
+    let ids: Vec<CpuId> = context.available.iter().collect();
+    if ids.len() < context.count {
         return Vec::new();
     }
-    let low = ids.iter().take(ground.count).copied().collect();
-    let high = ids.iter().rev().take(ground.count).copied().collect();
+    let low = ids.iter().take(context.count).copied().collect();
+    let high = ids.iter().rev().take(context.count).copied().collect();
     vec![high, low]
 }
 
-fn lost(ground: &ChoiceContext, best: &BestSet, cost: &ChoiceCost, cpus: CpuSet) -> Option<RunnerUp> {
+fn lost(context: &ChoiceContext, best: &BestSet, cost: &ChoiceCost, cpus: CpuSet) -> Option<RunnerUp> {
     let decisive = RULES.iter().zip(cost.iter().zip(&best.cost));
     let (rule, _) = decisive.into_iter().find(|(_, (other, own))| other != own)?;
-    let shares = broken(ground, rule, &cpus);
+    let shares = broken(context, rule, &cpus);
     let because = match (&rule.breach, shares.first()) {
         (Some(breach), Some(share)) => (breach.message)(share),
         _ => rule.lost.to_owned(),

@@ -4,7 +4,7 @@
 //! Whether the first CPU of a place is taken is tracked separately: it has a cost only if the place ends up shared, which the
 //! inner places cannot know. The first CPU of a place is always the first one of the first place inside it.
 
-use super::ground::{ChoiceContext, DomainAllotment};
+use super::context::{ChoiceContext, DomainAllotment};
 use super::places::TopologyDomain;
 use super::rules::{COST, ChoiceCost, cost_of};
 use machine::{CpuId, CpuSet};
@@ -30,23 +30,23 @@ struct SearchTable {
 
 /// The best sets of CPUs, by size.
 pub(crate) struct Search<'a, 'g> {
-    ground: &'a ChoiceContext<'g>,
+    context: &'a ChoiceContext<'g>,
     available: &'a CpuSet,
     tables: Vec<SearchTable>,
 }
 
 impl<'a, 'g> Search<'a, 'g> {
     /// Computes all ways to take up to `most` of the available CPUs.
-    pub(crate) fn new(ground: &'a ChoiceContext<'g>, available: &'a CpuSet, most: usize) -> Search<'a, 'g> {
+    pub(crate) fn new(context: &'a ChoiceContext<'g>, available: &'a CpuSet, most: usize) -> Search<'a, 'g> {
         let mut tables: Vec<SearchTable> = Vec::new();
-        tables.resize_with(ground.places.len(), SearchTable::default);
+        tables.resize_with(context.places.len(), SearchTable::default);
         let mut search = Search {
-            ground,
+            context,
             available,
             tables,
         };
         // Every place precedes those inside it, so in reverse order everything inside is ready.
-        for (index, place) in ground.places.iter().enumerate().rev() {
+        for (index, place) in context.places.iter().enumerate().rev() {
             let mut table = if place.inside.is_empty() {
                 search.core(place, most)
             } else {
@@ -55,7 +55,7 @@ impl<'a, 'g> Search<'a, 'g> {
             for (cpus, ways) in table.ways.iter_mut().enumerate() {
                 for (first, way) in ways.iter_mut().enumerate() {
                     let Some(cost) = way else { continue };
-                    if !ground.may_take(place, cpus) {
+                    if !context.may_take(place, cpus) {
                         *way = None;
                         continue;
                     }
@@ -66,7 +66,7 @@ impl<'a, 'g> Search<'a, 'g> {
                             first: first == 1,
                             ..DomainAllotment::default()
                         };
-                        *cost = sum(cost, &cost_of(ground, place, &taken));
+                        *cost = sum(cost, &cost_of(context, place, &taken));
                     }
                 }
             }
@@ -111,7 +111,7 @@ impl<'a, 'g> Search<'a, 'g> {
     /// Which threads of a core to take if not all: those isolated at boot, then the highest.
     fn threads(&self, place: &TopologyDomain, cpus: usize) -> CpuSet {
         let mut ids: Vec<CpuId> = place.cpus.and(self.available).iter().collect();
-        ids.sort_by_key(|&id| (!self.ground.boot_isolated.contains(id), std::cmp::Reverse(id)));
+        ids.sort_unstable_by_key(|&id| (!self.context.boot_isolated.contains(id), std::cmp::Reverse(id)));
         ids.into_iter().take(cpus).collect()
     }
 
@@ -119,9 +119,9 @@ impl<'a, 'g> Search<'a, 'g> {
         let free = place.cpus.and(self.available).len().min(most);
         let mut ways = vec![[None; 2]; free + 1];
         for (cpus, ways) in ways.iter_mut().enumerate() {
-            let taken = self.ground.part_taken(place, &self.threads(place, cpus));
+            let taken = self.context.part_taken(place, &self.threads(place, cpus));
             if let Some(way) = ways.get_mut(usize::from(taken.first)) {
-                *way = Some(cost_of(self.ground, place, &taken));
+                *way = Some(cost_of(self.context, place, &taken));
             }
         }
         SearchTable {
@@ -173,7 +173,7 @@ impl<'a, 'g> Search<'a, 'g> {
     }
 
     fn collect(&self, index: usize, cpus: usize, first: usize, set: &mut CpuSet) {
-        let (Some(place), Some(table)) = (self.ground.places.get(index), self.tables.get(index)) else {
+        let (Some(place), Some(table)) = (self.context.places.get(index), self.tables.get(index)) else {
             return;
         };
         if place.inside.is_empty() {

@@ -1,7 +1,7 @@
 //! Reports what is unwise about named CPUs: the same limits and rules, as findings. `--cpus` is still obeyed.
 
 use super::CpuRequest;
-use super::ground::ChoiceContext;
+use super::context::ChoiceContext;
 use super::limits::{CandidateLimits, is_in_use};
 use super::rules::{DomainShare, RULES, broken};
 use crate::{Finding, FindingId};
@@ -21,26 +21,26 @@ pub(crate) fn findings(machine: &Machine, set: &CpuSet) -> Vec<Finding> {
         guarded: Vec::new(),
         reasons: Vec::new(),
     };
-    let ground = ChoiceContext::new(machine, &request, &limits);
+    let context = ChoiceContext::new(machine, &request, &limits);
     let mut findings = Vec::new();
     for rule in RULES {
         let Some(breach) = &rule.breach else { continue };
-        let Some(level) = breach.level else { continue };
-        let shares = broken(&ground, rule, set);
+        let shares = broken(&context, rule, set);
         for (place, share) in shares.iter().take(MAX_LISTED).enumerate() {
             let mut message = (breach.message)(share);
             if place == 0 {
                 message = format!("{message}; {}", rule.because);
             }
             findings.push(
-                Finding::new(level, FindingId::of_rule(rule.id), subject(share), message).fix((breach.fix)(share)),
+                Finding::new(breach.level, FindingId::of_rule(rule.id), subject(share), message)
+                    .fix((breach.fix)(share)),
             );
         }
         if let Some(more) = shares.get(MAX_LISTED..).filter(|more| !more.is_empty()) {
             let cpus = CpuSet::union(more.iter().map(|share| &share.isolated));
-            let message = format!("the same is so of {} more places", more.len());
+            let message = format!("the same applies to {} more places", more.len());
             findings.push(Finding::new(
-                level,
+                breach.level,
                 FindingId::of_rule(rule.id),
                 format!("cpu{cpus}"),
                 message,
@@ -61,8 +61,7 @@ fn limits_broken(machine: &Machine, set: &CpuSet, request: &CpuRequest) -> Vec<F
     let mut findings = Vec::new();
     if let Some(boot) = topology.boot_cpu.filter(|&boot| set.contains(boot)) {
         let message = format!(
-            "CPU {boot} is the one that the kernel booted on: it cannot be a nohz_full CPU, and suspend and \
-             reboot return to it"
+            "the kernel booted on CPU {boot}: it cannot be a nohz_full CPU, and suspend and reboot return to it"
         );
         findings.push(
             Finding::warning(FindingId::BOOT_CPU, format!("cpu{boot}"), message)
@@ -82,7 +81,7 @@ fn limits_broken(machine: &Machine, set: &CpuSet, request: &CpuRequest) -> Vec<F
         let cpus = topology.cpus_where(|cpu| cpu.online && cpu.node == Some(node.id));
         if !cpus.is_empty() && cpus.is_subset(set) && is_in_use(machine, node, request) {
             let message = format!(
-                "node {} keeps no housekeeping CPU: its memory, devices and tasks need one near them",
+                "node {} keeps no housekeeping CPU: its memory, devices and tasks need one nearby",
                 node.id
             );
             let fix = format!("leave one of CPU {cpus} out");

@@ -6,8 +6,8 @@ use crate::{PartitionName, PlacementShape, Profile};
 use toml_edit::{Array, ArrayOfTables, DocumentMut, Item, Table, value};
 
 /// The head of a new file, above the first partition.
-const HEAD: &str = "# The partitions of this machine: `quietcore apply` brings them into force, `quietcore explain KNOB` says what\n\
-     # `with` and `without` may name.\n\n";
+const HEAD: &str = "# The partitions of this machine: `quietcore apply` activates them, `quietcore explain KNOB` describes the knobs\n\
+     # that `with` and `without` accept.\n\n";
 
 /// The text with one more declaration, or with the boot line added to an existing one; `None` if the text already
 /// contains all of it.
@@ -26,7 +26,7 @@ pub fn add(text: &str, new: &Declaration) -> Result<Option<String>, DeclarationE
         }
         return Err(DeclarationError::new(
             other.line,
-            format!("partition {} is declared otherwise", new.name()),
+            format!("partition {} is already declared with other settings", new.name()),
             "change or remove it there, or choose another name with --partition",
         ));
     }
@@ -49,7 +49,7 @@ pub fn add(text: &str, new: &Declaration) -> Result<Option<String>, DeclarationE
         }
         // `partition = [{ ... }]`, in one line.
         Item::Value(toml_edit::Value::Array(array)) => array.push(table.into_inline_table()),
-        _ => return Err(unreadable("`partition` is no list of tables")),
+        _ => return Err(unreadable("`partition` is not a list of tables")),
     }
     if !head.is_empty() {
         document.set_trailing("");
@@ -59,7 +59,7 @@ pub fn add(text: &str, new: &Declaration) -> Result<Option<String>, DeclarationE
     let same = parse(text.as_bytes())?.iter().any(|one| one.is_equivalent(new));
     match same {
         true => Ok(Some(text)),
-        false => Err(unreadable("the new lines would not be read as they are meant")),
+        false => Err(unreadable("the new lines would change the meaning of the file")),
     }
 }
 
@@ -100,7 +100,7 @@ pub fn set_boot_flag(text: &str, names: &[PartitionName]) -> Result<Option<Strin
     // The parser decides, also about a partition whose CPUs are chosen.
     match parse(text.as_bytes())?.iter().any(is_selected) {
         false => Ok(Some(text)),
-        true => Err(unreadable("`boot = true` would not be read as it is meant")),
+        true => Err(unreadable("the file would not be valid with `boot = true` added")),
     }
 }
 

@@ -1,8 +1,10 @@
 //! Parses declarations. Every error gives its line.
 
 use super::{ActivationMode, BootPart, CpuSpec, Declaration, DeclarationError, MOST_BYTES, WatchSettings};
+use crate::words::did_you_mean;
 use crate::{Intent, KnobRefusal, PartitionName, PlacementShape, PlanRefusal, Profile};
 use machine::{CoreKind, CpuSet};
+use root::Failure;
 use serde::Deserialize;
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -84,23 +86,31 @@ fn document(bytes: &[u8]) -> Result<(&str, DeclarationDocument), DeclarationErro
         return Err(DeclarationError::new(
             0,
             format!("the file has more than {MOST_BYTES} bytes"),
-            "it holds a few lines for each partition; name another file with --config",
+            "it should contain a few lines for each partition; choose another file with --config",
         ));
     }
     let text = std::str::from_utf8(bytes).map_err(|error| {
         let before = bytes.get(..error.valid_up_to()).unwrap_or_default();
         DeclarationError::new(
             line_ends(before) + 1,
-            "there is a byte that is not UTF-8 text",
+            "it contains a byte that is not UTF-8 text",
             "write the file as plain text",
         )
     })?;
     let document = toml::from_str(text).map_err(|error| {
         let line = error.span().map_or(0, |span| line_of(text, &span));
         let message = error.message().trim().replace('\n', "; ");
-        DeclarationError::new(line, message, keys())
+        let next = meant(&message).unwrap_or_else(|| keys().to_owned());
+        DeclarationError::new(line, message, next)
     })?;
     Ok((text, document))
+}
+
+/// For "unknown field `cpu`, expected one of `name`, `cpus`": the words that may be meant.
+fn meant(message: &str) -> Option<String> {
+    let mut quoted = message.split('`').skip(1).step_by(2);
+    let unknown = quoted.next().filter(|_| message.starts_with("unknown "))?;
+    did_you_mean(unknown, quoted)
 }
 
 fn keys() -> &'static str {
@@ -133,8 +143,8 @@ fn declaration(text: &str, line: usize, table: &PartitionSection) -> Result<Decl
         if pattern.get_ref().is_empty() {
             let nothing = DeclarationError::new(
                 line_of(text, &pattern.span()),
-                "an empty text names no interrupt",
-                "write the number of an interrupt or its name, with * for anything",
+                "an empty text matches no interrupt",
+                "write the number of an interrupt or its name, with * as a wildcard",
             );
             return Err(nothing);
         }
@@ -160,8 +170,8 @@ fn boot_part(text: &str, table: &PartitionSection) -> Result<BootPart, Declarati
         Some((false, _)) => Ok(BootPart::RunTimeOnly),
         Some((true, span)) if table.cpus.is_none() => Err(DeclarationError::new(
             line_of(text, &span),
-            "`boot = true` needs `cpus`: a boot line names its CPUs, and nothing can be chosen there",
-            "write the CPUs as `cpus = \"2-3\"` instead of having them chosen, or leave `boot` out",
+            "`boot = true` needs `cpus`: a boot line needs fixed CPUs",
+            "write the CPUs as `cpus = \"2-3\"`, or leave `boot` out",
         )),
         Some((true, _)) => Ok(BootPart::OnLine),
     }
@@ -171,8 +181,8 @@ fn cpu_request(text: &str, table: &PartitionSection) -> Result<CpuSpec, Declarat
     let Some(cpus) = &table.cpus else {
         if let Some(count) = table.count.as_ref().filter(|count| *count.get_ref() == 0) {
             let line = line_of(text, &count.span());
-            let next = "write how many CPUs the partition shall have";
-            return Err(DeclarationError::new(line, "no CPU was asked for", next));
+            let next = "set the number of CPUs of the partition";
+            return Err(DeclarationError::new(line, "it requests no CPU", next));
         }
         let text = |value: &Option<Spanned<String>>| value.as_ref().map(|value| value.get_ref().clone());
         return Ok(CpuSpec::Chosen {
@@ -196,13 +206,13 @@ fn cpu_request(text: &str, table: &PartitionSection) -> Result<CpuSpec, Declarat
     if let Some((key, span)) = others.into_iter().find_map(|(key, span)| Some((key, span?))) {
         return Err(DeclarationError::new(
             line_of(text, &span),
-            format!("`cpus` names the CPUs, so `{key}` has nothing to choose"),
+            format!("`cpus` names the CPUs, so `{key}` has no effect"),
             "keep one of the two",
         ));
     }
     if cpus.get_ref().trim().is_empty() {
         let line = line_of(text, &cpus.span());
-        let next = "write a list such as \"2-3\", or leave the key out to have CPUs chosen";
+        let next = "write a list such as \"2-3\", or leave the key out to let quietcore choose";
         return Err(DeclarationError::new(line, "an empty list isolates nothing", next));
     }
     Ok(CpuSpec::Named(cpus.get_ref().clone()))
@@ -244,7 +254,7 @@ fn refuse_twice(declared: &[Declaration], next: &Declaration) -> Result<(), Decl
         if name == next.name() {
             return Err(DeclarationError::new(
                 next.line,
-                format!("partition {name} is declared already in line {line}"),
+                format!("partition {name} is already declared in line {line}"),
                 "give one of them another name",
             ));
         }
@@ -255,8 +265,8 @@ fn refuse_twice(declared: &[Declaration], next: &Declaration) -> Result<(), Decl
         if !both.is_empty() {
             return Err(DeclarationError::new(
                 next.line,
-                format!("CPU {both} is declared for partition {name} already in line {line}"),
-                "a CPU can be in one partition only: take it out of one of them",
+                format!("CPU {both} is already declared for partition {name} in line {line}"),
+                "a CPU can be in one partition only: remove it from one of them",
             ));
         }
     }
@@ -265,13 +275,10 @@ fn refuse_twice(declared: &[Declaration], next: &Declaration) -> Result<(), Decl
 
 /// A refusal in terms of the file: the line shows which key is meant.
 fn refused(text: &str, value: &Spanned<String>, refusal: &PlanRefusal) -> DeclarationError {
-    let message = refusal.to_string();
-    let mut lines = message.lines();
-    let what = lines.next().unwrap_or_default().to_owned();
-    let why = lines.next().unwrap_or_default();
+    let Failure { what, why, next, .. } = refusal.into();
     let next = match refusal {
-        PlanRefusal::Name { .. } | PlanRefusal::Knob(KnobRefusal::Twice { .. }) => why.to_owned(),
-        _ => format!("{why}; {}", lines.collect::<Vec<_>>().join("; ")),
+        PlanRefusal::Name { .. } | PlanRefusal::Knob(KnobRefusal::Twice { .. }) => why,
+        _ => format!("{why}; {next}"),
     };
     DeclarationError::new(line_of(text, &value.span()), what, next)
 }

@@ -83,7 +83,7 @@ impl WatchSettings {
             return Err(DeclarationError::new(
                 0,
                 format!("[watch] repair: there is no knob `{wrong}`"),
-                "`quietcore explain --list` shows the knobs; `repair = true` takes all",
+                "`quietcore explain --list` shows the knobs; `repair = true` repairs all of them",
             ));
         }
         if let Some(wrong) = self.ignore.iter().find(|pattern| !is_finding(pattern)) {
@@ -96,8 +96,8 @@ impl WatchSettings {
         if self.alert.first().is_some_and(|program| !program.starts_with('/')) {
             return Err(DeclarationError::new(
                 0,
-                "[watch] alert: the program needs its whole path",
-                "alert = [\"/usr/bin/logger\", \"-t\", \"quietcore\"]: a program and its arguments; no shell reads it",
+                "[watch] alert: the program needs an absolute path",
+                "alert = [\"/usr/bin/logger\", \"-t\", \"quietcore\"]: a program and its arguments; no shell is used",
             ));
         }
         self.outlets_checked()?;
@@ -109,38 +109,39 @@ impl WatchSettings {
         if let Some(address) = self.listen {
             if address.port() == 0 {
                 return wrong(
-                    format!("[watch] listen: `{address}` names no port"),
-                    "listen = \"127.0.0.1:9853\": a scraper has to know the port",
+                    format!("[watch] listen: `{address}` contains no port"),
+                    "listen = \"127.0.0.1:9853\": the port must be fixed",
                 );
             }
             if !address.ip().is_loopback() && !self.listen_openly {
                 return wrong(
-                    format!("[watch] listen: other machines reach `{address}`, without authentication"),
-                    "listen = \"127.0.0.1:9853\" is for this machine alone; `listen_openly = true` beside it if others shall read",
+                    format!("[watch] listen: other machines can reach `{address}` without authentication"),
+                    "use listen = \"127.0.0.1:9853\" for this machine only, or add `listen_openly = true` to allow \
+                     others",
                 );
             }
         }
         for (name, path) in [("textfile", &self.textfile), ("results", &self.results)] {
             if path.as_ref().is_some_and(|path| !path.starts_with('/')) {
                 return wrong(
-                    format!("[watch] {name}: the file needs its whole path"),
-                    "begin it with `/`: a daemon has no current folder of yours",
+                    format!("[watch] {name}: the file needs an absolute path"),
+                    "start it with `/`: the daemon has no working directory",
                 );
             }
         }
         if self.textfile.as_ref().is_some_and(|path| !path.ends_with(".prom")) {
             return wrong(
-                "[watch] textfile: node_exporter reads no file whose name does not end in `.prom`".to_owned(),
+                "[watch] textfile: node_exporter reads only files whose name ends in `.prom`".to_owned(),
                 "textfile = \"/var/lib/prometheus/node-exporter/quietcore.prom\"",
             );
         }
         if !(1..=3600).contains(&self.textfile_every_s) {
             return wrong(
                 format!(
-                    "[watch] textfile_every_s: {} is none of 1 to 3600",
+                    "[watch] textfile_every_s: {} is not in the range 1 to 3600",
                     self.textfile_every_s
                 ),
-                "write the seconds from one scrape of node_exporter to the next",
+                "write the seconds between two scrapes of node_exporter",
             );
         }
         Ok(())
@@ -181,7 +182,7 @@ mod tests {
     fn invalid_watch_tables_are_reported() {
         for (text, word) in [
             ("[watch]\nalert = \"sh\"", "sequence"),
-            ("[watch]\nalert = [\"page\"]", "whole path"),
+            ("[watch]\nalert = [\"page\"]", "absolute path"),
             ("[watch]\nwebhook = \"https://ops/\"", "curl"),
             ("[watch]\nwebhook = \"http://ops:x/\"", "port"),
             ("[watch]\nrepair = [\"no_knob\"]", "no_knob"),
@@ -198,10 +199,10 @@ mod tests {
                 "[watch]\nlisten = \"[::]:9853\"\nlisten_openly = false",
                 "other machines",
             ),
-            ("[watch]\ntextfile = \"quietcore.prom\"", "whole path"),
+            ("[watch]\ntextfile = \"quietcore.prom\"", "absolute path"),
             ("[watch]\ntextfile = \"/x/quietcore.txt\"", ".prom"),
             ("[watch]\ntextfile_every_s = 0", "1 to 3600"),
-            ("[watch]\nresults = \"x.json\"", "whole path"),
+            ("[watch]\nresults = \"x.json\"", "absolute path"),
             ("[watch]\nunheard = 1", "unheard"),
             ("[watch]\njournal = true\n[[partition]]\ncpus = ", "line 4"),
         ] {

@@ -29,20 +29,20 @@ impl TryFrom<String> for Webhook {
         let form = "write http://HOST:PORT/PATH";
         if text.starts_with("https:") {
             return Err(wrong(
-                "https is not spoken here",
-                "let a program do it: alert = [\"/usr/bin/curl\", \"-sS\", \"--json\", \"@-\", \"https://...\"]",
+                "https is not supported",
+                "let a program send it: alert = [\"/usr/bin/curl\", \"-sS\", \"--json\", \"@-\", \"https://...\"]",
             ));
         }
         let rest = text
             .strip_prefix("http://")
-            .ok_or_else(|| wrong("it does not begin with http://", form))?;
+            .ok_or_else(|| wrong("it does not start with http://", form))?;
         if !rest.bytes().all(|byte| byte.is_ascii_graphic()) || rest.contains('#') {
-            return Err(wrong("it holds what an address cannot hold", form));
+            return Err(wrong("it contains a character that is not allowed in an address", form));
         }
         let (place, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
         if place.contains('@') {
             return Err(wrong(
-                "a name and a password would stand in this file",
+                "this file is no place for a user name and password",
                 "let a program of `alert` add them",
             ));
         }
@@ -54,8 +54,8 @@ impl TryFrom<String> for Webhook {
         };
         let port = port.map_or(Ok(USUAL_PORT), str::parse);
         match (host, port) {
-            ("", _) => Err(wrong("there is no host in it", form)),
-            (_, Err(_) | Ok(0)) => Err(wrong("its port is no number from 1 to 65535", form)),
+            ("", _) => Err(wrong("it contains no host", form)),
+            (_, Err(_) | Ok(0)) => Err(wrong("its port is not a number from 1 to 65535", form)),
             (host, Ok(port)) => Ok(Webhook {
                 host: host.to_owned(),
                 port,
@@ -97,8 +97,8 @@ mod tests {
             ("http://ops:0/", "port"),
             ("http://ops:http/", "port"),
             ("http://ops:70000/", "port"),
-            ("http://ops/a b", "cannot hold"),
-            ("http://ops/a\r\nX: y", "cannot hold"),
+            ("http://ops/a b", "not allowed in an address"),
+            ("http://ops/a\r\nX: y", "not allowed in an address"),
             ("http://me:secret@ops/", "password"),
         ] {
             let said = read(text).unwrap_err();

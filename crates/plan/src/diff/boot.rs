@@ -44,7 +44,7 @@ pub(super) fn compare(pair: &mut ReadingPair) {
             Level::Info,
             "boot",
             step,
-            "the machine restarted in between",
+            "the machine was restarted between the two readings",
         );
     }
     texts(pair, old, new);

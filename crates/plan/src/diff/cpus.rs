@@ -24,7 +24,7 @@ pub(super) fn compare(pair: &mut ReadingPair) {
         let present = after.machine.topology.present_cpus();
         let ways = [
             (removed.and(&present), FindingId::CPU_OFFLINE, "went offline"),
-            (removed.minus(&present), FindingId::CPU_UNPLUGGED, "is no longer there"),
+            (removed.minus(&present), FindingId::CPU_UNPLUGGED, "no longer exists"),
         ];
         for (cpus, id, what) in ways.into_iter().filter(|(gone, _, _)| !gone.is_empty()) {
             let level = if cpus.intersects(pair.isolated) {

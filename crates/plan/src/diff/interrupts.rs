@@ -20,7 +20,7 @@ pub(super) fn compare(pair: &mut ReadingPair) {
     for interrupt in old {
         if !new_by_key.contains_key(&key(interrupt, &old_by_key)) && !interrupt.name.is_empty() {
             let place = interrupt.affinity.clone().unwrap_or_default();
-            let message = format!("{} is gone", called(interrupt));
+            let message = format!("{} no longer exists", called(interrupt));
             pair.add(
                 FindingId::IRQ_GONE,
                 Level::Info,

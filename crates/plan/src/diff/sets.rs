@@ -53,7 +53,7 @@ fn report_removed(pair: &mut ReadingPair, name: &str, set: &Partition) {
     } else {
         ("cpuset", Level::Info)
     };
-    let message = format!("{what} {name} with CPU {} is gone", set_text(&cpus));
+    let message = format!("{what} {name} with CPU {} no longer exists", set_text(&cpus));
     pair.add(FindingId::CPUSET, level, name, ValueChange::lost(&cpus), message);
 }
 

@@ -112,7 +112,7 @@ fn arrivals(pair: &mut ReadingPair, come: &[&Task]) {
         );
     }
     if elsewhere > 0 {
-        let message = format!("other threads that are new: {elsewhere}");
+        let message = format!("other new threads: {elsewhere}");
         pair.add(
             FindingId::TASKS_NEW,
             Level::Info,
@@ -132,7 +132,7 @@ fn departures(pair: &mut ReadingPair, ended: &[&Task]) {
             continue;
         }
         let message = format!(
-            "thread {}/{}, which might run on {place}, is gone",
+            "thread {}/{}, which was allowed on {place}, has ended",
             task.comm, task.key.tid
         );
         let subject = format!("{}/{}", task.comm, task.key.tid);
@@ -145,7 +145,7 @@ fn departures(pair: &mut ReadingPair, ended: &[&Task]) {
         );
     }
     if elsewhere > 0 {
-        let message = format!("other threads that have ended: {elsewhere}");
+        let message = format!("other threads that ended: {elsewhere}");
         pair.add(
             FindingId::TASKS_GONE,
             Level::Info,
@@ -201,7 +201,7 @@ fn managers(pair: &mut ReadingPair, old: &[Task], new: &[Task]) {
     };
     let (old, new) = (running(old), running(new));
     for name in new.difference(&old) {
-        let message = format!("{name} appeared: it changes settings by itself");
+        let message = format!("{name} was started: it changes settings by itself");
         pair.add(
             FindingId::MANAGER,
             Level::Warning,
@@ -216,7 +216,7 @@ fn managers(pair: &mut ReadingPair, old: &[Task], new: &[Task]) {
             Level::Info,
             *name,
             ValueChange::lost(name),
-            format!("{name} is gone"),
+            format!("{name} was stopped"),
         );
     }
 }

@@ -14,13 +14,15 @@ pub(super) const KNOB: Knob = Knob {
     name: "cpu_offline",
     aliases: &["online"],
     files: &["/sys/devices/system/cpu/cpuN/online"],
-    what: "takes a CPU down and up; quietcore takes down the SMT siblings of isolated CPUs that are not isolated themselves",
-    isolation: "0 for the siblings: no task shares a core with an isolated CPU. Down and up also moves timers and interrupts \
-                away that nothing else moves; it stops all CPUs for a moment, empties v1 cpusets and drops pins",
-    needs: "a processor with SMT, and siblings that are not isolated; isolating whole cores is the gentler way",
+    what: "takes a CPU offline or online; quietcore takes the SMT siblings of isolated CPUs offline, unless they are \
+         isolated themselves",
+    isolation: "0 for the siblings: no task shares a core with an isolated CPU. Going offline and online also moves \
+         timers and interrupts that cannot be moved otherwise; it stops all CPUs for a moment, empties v1 cpusets and \
+         drops pinning",
+    needs: "a processor with SMT, and siblings that are not isolated; isolating whole cores has fewer side effects",
     price: ParameterCost::Safety,
     stops: &["smt_sibling"],
-    side_effects: "the machine has fewer CPUs until undo; all of it stops for some milliseconds, twice",
+    side_effects: "the machine has fewer CPUs until undo; the whole machine stops for some milliseconds, twice",
     verify: "/sys/devices/system/cpu/offline",
     peers: &["TuneD", "pyperf"],
     refused: &[
@@ -28,9 +30,9 @@ pub(super) const KNOB: Knob = Knob {
             declare::EBUSY,
             "it keeps the time for nohz_full CPUs, or is the last one that may do housekeeping",
         ),
-        (declare::EPERM, "this CPU cannot be switched off"),
+        (declare::EPERM, "this CPU cannot go offline"),
     ],
-    why: "it shares a core with an isolated CPU, and takes execution time from it",
+    why: "it shares a core with an isolated CPU and takes execution time from it",
     plan,
     ..Knob::PLAIN
 };
@@ -66,7 +68,7 @@ fn plan(knob: &Knob, scene: &PlanContext, plan: &mut Plan) -> Presence {
 /// The kernel widens the mask of an interrupt whose CPUs all go offline, and does not restore it.
 fn before_it_is_stranded(scene: &PlanContext, irq: u32, now: &CpuSet) -> Change {
     let (path, intended) = (format!("/proc/irq/{irq}/smp_affinity_list"), &scene.housekeeping);
-    let why = "it would be left without a CPU, and the kernel would widen its mask for good";
+    let why = "it would have no CPU left, and the kernel would widen its mask permanently";
     Change {
         id: format!("{}/irq{irq}", KNOB.name),
         ..Change::of_list(&path, Some(now), intended, RefusalPolicy::Report, why.to_owned())
@@ -77,10 +79,10 @@ fn obstacle(scene: &PlanContext) -> Option<Finding> {
     let going = &scene.going_offline;
     let lowest = scene.machine.topology.online.first();
     if let Some(lowest) = lowest.filter(|cpu| going.contains(*cpu)) {
-        let message = format!("CPU {lowest} is the lowest that is online and cannot be spared");
+        let message = format!("CPU {lowest} is the lowest online CPU, which the machine needs");
         return Some(
             Finding::error(FindingId::OFFLINE_LOWEST, format!("cpu{lowest}"), message)
-                .fix("isolate another core, or leave --with cpu_offline out"),
+                .fix("isolate another core, or leave out --with cpu_offline"),
         );
     }
     held(scene, going, "or isolate whole cores instead of --with cpu_offline")
@@ -100,8 +102,8 @@ pub(super) fn able(scene: &PlanContext, cpus: &CpuSet) -> CpuSet {
 /// The finding that a cpuset would lose the CPUs going offline, with what can be done instead of taking it back.
 pub(super) fn held(scene: &PlanContext, going: &CpuSet, instead: &str) -> Option<Finding> {
     let set = holder(scene, going)?;
-    let message = format!("the cpuset {set} holds CPU {going} and would lose it for good");
-    let fix = format!("take that cpuset back first, {instead}");
+    let message = format!("the cpuset {set} contains CPU {going} and would lose it permanently");
+    let fix = format!("undo that cpuset first, {instead}");
     Some(Finding::error(FindingId::OFFLINE_CPUSET, set, message).fix(fix))
 }
 

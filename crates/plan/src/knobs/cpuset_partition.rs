@@ -13,17 +13,18 @@ use machine::{Hierarchy, Partition, Version};
 
 pub(super) const KNOB: Knob = Knob {
     name: "cpuset_partition",
-    what: "a cpuset cgroup that owns the isolated CPUs and is outside every scheduling domain, so that the \
-           scheduler neither balances nor places anything there",
+    what: "a cpuset cgroup that owns the isolated CPUs and is in no scheduling domain, so that the scheduler neither \
+         balances load nor places tasks there",
     aliases: &["cpuset.cpus.partition"],
     files: &["/sys/fs/cgroup/NAME/cpuset.cpus.partition"],
     related: &["/sys/fs/cgroup/NAME/cpuset.cpus", "/sys/fs/cgroup/NAME/cpuset.mems"],
-    isolation: "isolated: no other task, no load balancing; always read back, because an invalid partition is no error",
+    isolation: "isolated: no other task, no load balancing; always read back, because writing an invalid partition \
+         succeeds",
     since: "v1: 2.6.24; v2 partition `root`: 5.0, `isolated`: 6.1",
     usage: KnobUse::From(Profile::Minimal),
     takes: KnobValueKind::Words(&["isolated", "root"]),
     usual: "isolated",
-    needed: "without the partition the scheduler goes on using these CPUs, and nothing would be isolated",
+    needed: "without the partition the scheduler continues to use these CPUs, and nothing would be isolated",
     stops: &["task", "sched_softirq"],
     side_effects: "threads inside the partition are not balanced between its CPUs; with =root they are, for programs \
                    with many threads that do not pin them",
@@ -40,7 +41,8 @@ fn plan(_: &Knob, scene: &PlanContext, plan: &mut Plan) -> Presence {
             Finding::error(
                 FindingId::NO_CPUSET,
                 "cgroups",
-                "no cpuset controller is mounted here, so tasks cannot be kept away; interrupts and kernel work still can",
+                "no cpuset controller is mounted here, so tasks cannot be blocked from the CPUs; interrupts and kernel \
+                 work still can",
             )
             .fix("mount cgroup v2 with the cpuset controller (mount -t cgroup2 none /sys/fs/cgroup), outside a container"),
         );
@@ -86,7 +88,7 @@ fn plan_v1(scene: &PlanContext, hierarchy: &Hierarchy, plan: &mut Plan) {
     let mems = scene.local_nodes().unwrap_or_else(|| all_mems.to_owned());
     let (balance, why) = match scene.value_of(&KNOB) {
         "root" => ("1", "threads inside the partition share the load"),
-        _ => ("0", "the scheduler builds no domain over the partition"),
+        _ => ("0", "the scheduler creates no domain for the partition"),
     };
     plan.changes.extend([
         give.make(GIVES),
@@ -95,14 +97,14 @@ fn plan_v1(scene: &PlanContext, hierarchy: &Hierarchy, plan: &mut Plan) {
         give.write("sched_load_balance", balance, ReadbackComparison::Text, why),
     ]);
     if can_be_exclusive(scene, hierarchy, &give.path) {
-        let why = "no later cpuset may take these CPUs too";
+        let why = "blocks later cpusets from these CPUs too";
         plan.changes
             .push(give.write("cpu_exclusive", "1", ReadbackComparison::Text, why));
     }
     let before = root
         .and_then(|set| set.sched_load_balance)
         .map(|on| if on { "1" } else { "0" }.to_owned());
-    let why = "while the root balances, its single domain covers the isolated CPUs whatever its children say";
+    let why = "while the root balances, its single domain covers the isolated CPUs whatever the child cpusets say";
     let path = hierarchy.file("/", "sched_load_balance");
     let stop = by_hand::write(&path, before, "0", ReadbackComparison::Text, UndoMethod::Restore);
     plan.changes.push(of_knob(stop, why));
@@ -128,7 +130,7 @@ fn can_be_exclusive(scene: &PlanContext, hierarchy: &Hierarchy, give: &str) -> b
     exclusive_root == Some(true) && !hierarchy.sets.iter().any(overlap)
 }
 
-const HOUSEKEEPING_SET: &str = "the cpuset that takes everything that is not isolated";
+const HOUSEKEEPING_SET: &str = "the cpuset for everything that is not isolated";
 const HOUSEKEEPING: &str = "the housekeeping CPUs";
 const GIVES: &str = "the partition";
 const ISOLATED: &str = "the isolated CPUs";
@@ -196,7 +198,8 @@ fn harm_of_v2(scene: &PlanContext, hierarchy: &Hierarchy) -> Option<Finding> {
     kernel.version.filter(|&version| version < V2_DOES_HARM_BEFORE)?;
     let release = kernel.release.as_deref().unwrap_or("this release");
     let message = format!(
-        "kernel {release} widens the masks of per-CPU kernel workers when a cgroup v2 partition is made, and nothing can give them back"
+        "kernel {release} widens the masks of per-CPU kernel workers when a cgroup v2 partition is created, and they \
+         cannot be restored"
     );
     let fix = "use kernel 5.12 or later (6.1 for `isolated`), or mount the cpuset controller as cgroup v1";
     Some(Finding::error(FindingId::V2_DOES_HARM, &hierarchy.mount, message).fix(fix))
@@ -207,7 +210,7 @@ fn make_partition(path: String, words: &[&str]) -> Change {
     let change = Change {
         before: Some("member".to_owned()),
         after: words[0].to_owned(),
-        undo: "write `member`, then give tasks their former masks back where the kernel did not".to_owned(),
+        undo: "write `member`, then restore the former masks of tasks where the kernel did not".to_owned(),
         action: Action::MakePartition {
             path: path.clone(),
             words: words.iter().map(|word| (*word).to_owned()).collect(),
@@ -216,7 +219,7 @@ fn make_partition(path: String, words: &[&str]) -> Change {
     };
     of_knob(
         change,
-        "takes the CPUs from every other cgroup and from the scheduling domains",
+        "removes the CPUs from every other cgroup and from the scheduling domains",
     )
 }
 

@@ -10,16 +10,17 @@ pub(super) const FAIR_SERVER: Knob = Knob {
     name: "fair_server",
     files: &["/sys/kernel/debug/sched/fair_server/cpuN/runtime"],
     what: "gives ordinary tasks 5 % of a CPU that real-time tasks fill",
-    why: "the server has a timer on the CPU, also where only one task runs",
-    isolation: "0 ends it for one CPU, and its timer interrupts too; then nothing else ever runs there",
+    why: "the server has a timer on the CPU, even if only one task runs",
+    isolation: "0 stops the server and its timer interrupts on one CPU; then no other task ever runs beside a busy \
+         real-time loop",
     since: "6.12",
     needs: NEEDS,
     takes: KnobValueKind::Number(0, 1_000_000_000),
     usual: "0",
     price: ParameterCost::Safety,
     stops: &["tick"],
-    side_effects: "a real-time loop on that CPU starves everything else there, also kernel threads that others wait for; \
-                   6.12 was seen to log a warning (kernel/sched/deadline.c) and to taint itself when it is written",
+    side_effects: "a real-time loop on that CPU starves everything else there, including kernel threads that others \
+         wait for; 6.12 was seen to log a warning (kernel/sched/deadline.c) and to taint itself when it is written",
     verify: "the file of each isolated CPU, in nanoseconds per period",
     peers: &["TuneD"],
     refused: REFUSED,
@@ -39,7 +40,8 @@ pub(super) const EXT_SERVER: Knob = Knob {
     usual: "0",
     price: ParameterCost::Safety,
     stops: &["tick"],
-    side_effects: "a real-time loop on that CPU starves everything else there, also kernel threads that others wait for",
+    side_effects: "a real-time loop on that CPU starves everything else there, including kernel threads that others \
+         wait for",
     verify: "the file of each isolated CPU, in nanoseconds per period",
     peers: &["TuneD"],
     refused: REFUSED,
@@ -54,5 +56,5 @@ const REFUSED: &[(i32, &str)] = &[
 ];
 
 /// The requirements of both.
-const NEEDS: &str = "its files are in debugfs: mount it (mount -t debugfs none /sys/kernel/debug), be root, and boot \
-                     without kernel lockdown";
+const NEEDS: &str = "its files are in debugfs: mount it (mount -t debugfs none /sys/kernel/debug), run as root, and \
+     boot without kernel lockdown";

@@ -66,6 +66,7 @@ pub enum KnobUse {
 
 /// Why a knob is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum KnobReason {
     /// The profile includes it.
@@ -170,7 +171,7 @@ impl Knob {
             return Ok(());
         }
         let takes = match (self.takes, self.usual) {
-            (KnobValueKind::Nothing, usual) if !usual.is_empty() => format!("no other value than {usual}"),
+            (KnobValueKind::Nothing, usual) if !usual.is_empty() => format!("only the value {usual}"),
             (takes, _) => takes.text(),
         };
         Err(KnobRefusal::Value {

@@ -6,7 +6,7 @@ use crate::{Profile, ReadbackComparison};
 
 pub(super) const KNOB: Knob = Knob {
     name: "default_smp_affinity",
-    what: "the mask that a newly requested interrupt starts with; the run-time twin of irqaffinity=",
+    what: "the initial mask of newly requested interrupts; the run-time equivalent of irqaffinity=",
     files: &["/proc/irq/default_smp_affinity"],
     since: "2.6.19",
     usage: KnobUse::From(Profile::Minimal),

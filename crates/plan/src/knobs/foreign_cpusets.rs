@@ -9,13 +9,13 @@ use machine::{CpuSet, Hierarchy, Partition, Version, cgroup_owners};
 
 pub(super) const KNOB: Knob = Knob {
     name: "foreign_cpusets",
-    what: "cpusets that containers, virtual machines or services made and that hold the isolated CPUs",
+    what: "cpusets of containers, virtual machines or services that contain the isolated CPUs",
     since: "any kernel with cpusets",
     usage: KnobUse::From(Profile::Minimal),
-    needed: "a cpuset that holds the same CPUs makes the partition invalid, or joins them to its scheduling domain",
+    needed: "a cpuset with the same CPUs makes the partition invalid, or joins them to its scheduling domain",
     stops: &["task"],
-    side_effects: "tasks of those sets lose the isolated CPUs until undo; a set that has no other CPU stops the plan, with \
-                   the command by which its owner moves it",
+    side_effects: "tasks of those sets lose the isolated CPUs until undo; a set without other CPUs stops the plan, \
+         which then shows the owner's command to move it",
     verify: "cpuset.effective_cpus (v1) or cpuset.cpus.effective (v2) of each set",
     peers: &["cset"],
     plan,
@@ -30,7 +30,7 @@ fn plan(_: &Knob, scene: &PlanContext, plan: &mut Plan) -> Presence {
     let mut children: Vec<(&str, CpuSet)> = Vec::new();
     let mut pinned_sets = Vec::new();
     for set in hierarchy.sets.iter().rev().filter(|set| set.name != "/") {
-        if scene.is_ours(hierarchy, &set.name) {
+        if scene.is_ours(hierarchy, &set.name) || (scene.is_active && scene.is_or_will_be_ours(&set.name)) {
             continue;
         }
         let Some(cpus) = set.cpus.as_ref().filter(|cpus| cpus.intersects(scene.isolated())) else {
@@ -66,24 +66,28 @@ fn is_below(set: &str, parent: &str) -> bool {
 /// The tasks of the set may run on `allowed` after the changes.
 fn pinned(scene: &PlanContext, set: &str, cpus: &CpuSet, allowed: &CpuSet) -> Finding {
     if let Some(tenant) = cgroup_owners::cgroup_owner(set) {
-        let why = format!("{} has no CPU but {cpus}, and cannot run without one", tenant.name());
+        let why = format!(
+            "{} contains only CPU {cpus}, and cannot run without a CPU",
+            tenant.name()
+        );
         let command = tenant.command(&scene.housekeeping.to_string());
         return Finding::error(FindingId::FOREIGN_CPUSET, set, why).fix(format!("{command}; or isolate other CPUs"));
     }
     if scene.is_or_will_be_ours(set) {
         let why =
-            format!("the cpuset {set} exists already, with CPU {cpus}; `apply` makes a set of this name and stops");
+            format!("the cpuset {set} already exists, with CPU {cpus}; `apply` creates a set of this name and stops");
         return Finding::warning(FindingId::FOREIGN_CPUSET, set, why)
             .fix("remove it with the tool that made it, or choose another name with --partition");
     }
     let (message, fix) = match allowed.intersects(scene.isolated()) {
         true => (
-            format!("the cpuset {set} has no CPU but {cpus}, so it is left alone and keeps running there"),
+            format!("the cpuset {set} contains only CPU {cpus}, so it is left alone and continues to run there"),
             "stop what runs in it, or isolate other CPUs",
         ),
         false => (
             format!(
-                "the cpuset {set} has no CPU but {cpus}; until undo the kernel runs its tasks on CPU {allowed} of its parent"
+                "the cpuset {set} contains only CPU {cpus}; until undo the kernel runs its tasks on CPU {allowed} of \
+                 its parent"
             ),
             "isolate other CPUs if these tasks need their own",
         ),
@@ -94,8 +98,8 @@ fn pinned(scene: &PlanContext, set: &str, cpus: &CpuSet, allowed: &CpuSet) -> Fi
 fn narrow(hierarchy: &Hierarchy, set: &Partition, rest: &CpuSet) -> Change {
     let path = format!("{}{}/{}cpus", hierarchy.mount, set.name, hierarchy.prefix);
     let why = match hierarchy.version {
-        Version::V1 => "a set with load balancing would join the isolated CPUs to its scheduling domain",
-        Version::V2 => "a sibling that holds the same CPUs makes the partition invalid",
+        Version::V1 => "a cpuset with load balancing would join the isolated CPUs to its scheduling domain",
+        Version::V2 => "a sibling with the same CPUs makes the partition invalid",
     };
     let why = match cgroup_owners::cgroup_owner(&set.name) {
         Some(tenant) => format!("{}: {why}", tenant.name()),

@@ -12,9 +12,9 @@ pub(super) const ENERGY_PERFORMANCE_PREFERENCE: Knob = Knob {
     name: "energy_performance_preference",
     files: &["/sys/devices/system/cpu/cpuN/cpufreq/energy_performance_preference"],
     reads: &["/sys/devices/system/cpu/cpuN/cpufreq/affected_cpus"],
-    what: "whether a processor that chooses its frequency itself leans towards speed or power",
-    why: "the processor chooses its frequency itself and would save power in the middle of work",
-    isolation: "performance: it goes up at once and comes down late",
+    what: "whether a processor that chooses its own frequency prefers speed or power saving",
+    why: "the processor chooses its own frequency and would save power in the middle of work",
+    isolation: "performance: the frequency rises at once and falls late",
     needs: "intel_pstate or amd_pstate in active mode",
     usage: KnobUse::From(Profile::Strict),
     takes: KnobValueKind::Words(&[
@@ -30,7 +30,7 @@ pub(super) const ENERGY_PERFORMANCE_PREFERENCE: Knob = Knob {
     verify: "the files",
     peers: &["TuneD"],
     refused: &[
-        (declare::EBUSY, "the governor performance decides it"),
+        (declare::EBUSY, "the governor performance overrides it"),
         (declare::EINVAL, "this processor does not offer that preference"),
     ],
     plan: preference,
@@ -45,10 +45,10 @@ pub(super) const SCALING_GOVERNOR: Knob = Knob {
         "/sys/devices/system/cpu/cpuN/cpufreq/scaling_available_governors",
         "/sys/devices/system/cpu/cpuN/cpufreq/affected_cpus",
     ],
-    what: "who chooses the frequency of a CPU",
-    why: "a change of frequency stops the CPU for a moment and makes equal work take unequal time",
-    isolation: "performance: no change of frequency in the middle of work",
-    needs: "a machine whose frequency the kernel scales; virtual ones have none",
+    what: "what chooses the frequency of a CPU",
+    why: "a frequency change stops the CPU for a moment, and equal work takes unequal time",
+    isolation: "performance: no frequency changes during work",
+    needs: "a machine whose frequency the kernel scales; virtual machines have none",
     usage: KnobUse::From(Profile::Strict),
     takes: KnobValueKind::Words(&[
         "performance",
@@ -78,13 +78,13 @@ pub(super) const SCALING_MIN_FREQ: Knob = Knob {
         "/sys/devices/system/cpu/cpuN/cpufreq/affected_cpus",
     ],
     what: "the lowest frequency that a CPU may take, in kHz",
-    why: "a CPU that may slow down does the same work in unequal time",
+    why: "a CPU that may slow down needs unequal time for equal work",
     isolation: "as high as scaling_max_freq: the frequency stays where it is",
-    needs: "a machine whose frequency the kernel scales; virtual ones have none",
+    needs: "a machine whose frequency the kernel scales; virtual machines have none",
     usage: KnobUse::From(Profile::Strict),
     takes: KnobValueKind::Number(1, 100_000_000),
     price: ParameterCost::Power,
-    side_effects: "the kernel rounds to a frequency that it knows; CPUs that share the clock run fast too",
+    side_effects: "the kernel rounds to a frequency that it supports; CPUs that share the clock run fast too",
     verify: "the files",
     peers: &["TuneD"],
     refused: &[(declare::EINVAL, "it is above scaling_max_freq")],
@@ -98,13 +98,13 @@ pub(super) const NO_TURBO: Knob = Knob {
     aliases: &["boost"],
     files: &[INTEL, OTHERS],
     what: "whether turbo frequencies are used, on all CPUs",
-    why: "how fast a core may run above its base depends on what its neighbours do",
-    isolation: "1 (boost: 0): steadier, slower",
-    needs: "a processor with turbo whose driver shows the file",
+    why: "how far a core may exceed its base frequency depends on its neighbours",
+    isolation: "1 (boost: 0): constant but slower",
+    needs: "a processor with turbo whose driver has the file",
     price: ParameterCost::Speed,
-    side_effects: "everything on the machine becomes slower",
+    side_effects: "the whole machine becomes slower",
     peers: &["pyperf", "TuneD"],
-    refused: &[(declare::EPERM, "the firmware has switched turbo off for good")],
+    refused: &[(declare::EPERM, "the firmware has disabled turbo permanently")],
     plan: turbo,
     ..Knob::PLAIN
 };
@@ -128,13 +128,13 @@ fn governor(knob: &Knob, scene: &PlanContext, plan: &mut Plan) -> Presence {
             let message = format!("the governor {value} is not offered here, only {offered}");
             plan.findings.push(
                 Finding::warning(FindingId::GOVERNOR_NOT_OFFERED, file.part, message).fix(format!(
-                    "load it (modprobe cpufreq_{value}), or name another with --with scaling_governor="
+                    "load it (modprobe cpufreq_{value}), or choose another with --with scaling_governor="
                 )),
             );
             continue;
         }
         if !shared_with.is_empty() {
-            let message = format!("CPU {shared_with} shares the clock of the isolated CPUs and changes too");
+            let message = format!("CPU {shared_with} shares the clock of the isolated CPUs and also changes frequency");
             plan.findings
                 .push(Finding::info(FindingId::CLOCK_SHARED, &file.part, message));
         }

@@ -11,17 +11,17 @@ pub(super) const CPUIDLE_DISABLE: Knob = Knob {
     name: "cpuidle_disable",
     files: &["/sys/devices/system/cpu/cpuN/cpuidle/stateM/disable"],
     reads: &["/sys/devices/system/cpu/cpuN/cpuidle/stateM/latency"],
-    what: "forbids one idle state of one CPU",
-    isolation: "1 for every state deeper than the first that halts: quick to wake, without burning power; `all` forbids \
-                that one too, and an idle CPU then polls",
-    needs: "a machine with idle states that the kernel chooses from; many virtual ones have none",
+    what: "disables one idle state of one CPU",
+    isolation: "1 for every state deeper than the first that halts: wakes fast without wasting power; `all` disables \
+         that one too, and an idle CPU then polls",
+    needs: "a machine with idle states that the kernel manages; many virtual machines have none",
     usage: KnobUse::From(Profile::Strict),
     takes: KnobValueKind::Words(&["deep", "all"]),
     usual: "deep",
     price: ParameterCost::Power,
     stops: &["timer_broadcast"],
-    side_effects: "an idle isolated CPU takes more power, and its neighbours get less turbo",
-    verify: "the files; usage of the state beside them does not change",
+    side_effects: "an idle isolated CPU uses more power, and its neighbours get less turbo",
+    verify: "the files; the usage of the state, in the same directory, does not change",
     peers: &["TuneD"],
     plan: disable,
     ..Knob::PLAIN
@@ -34,15 +34,15 @@ pub(super) const PM_QOS_RESUME_LATENCY_US: Knob = Knob {
     name: "pm_qos_resume_latency_us",
     files: &["/sys/devices/system/cpu/cpuN/power/pm_qos_resume_latency_us"],
     reads: &["/sys/devices/system/cpu/cpuN/cpuidle/stateM/latency"],
-    what: "how long a CPU may take to wake, in microseconds",
-    why: "deeper idle states take longer to wake from",
-    isolation: "as long as its first halting state takes; n/a forbids all idle states of this one CPU, so that it polls; \
-                0 means no limit",
-    needs: "a machine with idle states that tell their latency, or a value by name",
+    what: "how long a CPU may take to wake up, in microseconds",
+    why: "deeper idle states take longer to wake up from",
+    isolation: "the wake-up time of its first halting state; n/a disables all idle states of this CPU, so that it \
+         polls; 0 means no limit",
+    needs: "a machine that reports the latency of its idle states, or an explicit value",
     usage: KnobUse::From(Profile::Strict),
     takes: KnobValueKind::NumberOr(0, 1_000_000, "n/a"),
     price: ParameterCost::Power,
-    side_effects: "an idle isolated CPU takes more power",
+    side_effects: "an idle isolated CPU uses more power",
     verify: "the file, and usage of the deeper states in /sys/devices/system/cpu/cpuN/cpuidle",
     peers: &["TuneD"],
     plan: limit_latency,
@@ -98,7 +98,7 @@ fn disable(knob: &Knob, scene: &PlanContext, plan: &mut Plan) -> Presence {
             let part = format!("cpu{}/{}", cpu.0, state.name);
             let now = scene.settings.get(&state.path);
             plan.changes.extend(now.filter(|now| *now != "1").map(|now| Change {
-                why: format!("coming back from this state takes {} us", state.latency_us),
+                why: format!("waking up from this state takes {} us", state.latency_us),
                 ..KnobFile::new(knob, part, &state.path).change(now, "1")
             }));
         }

@@ -12,7 +12,7 @@ use machine::{CpuSet, ImmovableReason, Interrupt};
 const VECTORS_PER_CPU: usize = 180;
 
 const MANAGED: &str =
-    "the kernel manages its mask itself, each CPU has its own (a timer, an IPI), or no chip can route it";
+    "the kernel manages its mask, it is a per-CPU interrupt (a timer, an IPI), or no chip can route it";
 
 pub(super) const KNOB: Knob = Knob {
     name: "irq_affinity",
@@ -21,8 +21,8 @@ pub(super) const KNOB: Knob = Knob {
     usage: KnobUse::From(Profile::Minimal),
     stops: &["device"],
     side_effects: "an idle interrupt moves only when it fires next",
-    isolation: "the housekeeping CPUs; with --irq-here PATTERN an interrupt of the program itself comes onto the isolated \
-                ones; managed interrupts refuse both",
+    isolation: "the housekeeping CPUs; with --irq-here PATTERN the interrupts of your own program move to the isolated \
+         ones; managed interrupts refuse both",
     files: &["/proc/irq/N/smp_affinity_list"],
     related: &["/proc/irq/N/smp_affinity"],
     aliases: &["smp_affinity_list"],
@@ -49,11 +49,11 @@ pub fn advice(errno: i32) -> &'static str {
         declare::ENOSPC => {
             "keep more CPUs for everything else, or give its device fewer queues (`ethtool -L`), and apply again"
         }
-        declare::EINVAL => "leave everything else a CPU of its effective_affinity_list, and apply again",
-        declare::EBUSY => "take the partition back and apply it again: it may be free by then",
+        declare::EINVAL => "leave a CPU of its effective_affinity_list to housekeeping, and apply again",
+        declare::EBUSY => "undo the partition and apply it again: the chip may be free then",
         _ => {
-            "nothing at run time; one that the kernel manages follows isolcpus=managed_irq,... at boot (kernel 5.6 and later), \
-             and one that each CPU has for itself stays"
+            "nothing at run time; managed interrupts follow isolcpus=managed_irq,... at boot (kernel 5.6 and later), \
+             and per-CPU interrupts stay"
         }
     }
 }
@@ -167,7 +167,7 @@ fn move_to_isolated(scene: &PlanContext, interrupt: &Interrupt, plan: &mut Plan)
     let (id, what, fix) = match interrupt.immovable() {
         None => {
             let why = format!(
-                "interrupt {} ({}) was asked for with --irq-here",
+                "interrupt {} ({}) was requested with --irq-here",
                 interrupt.irq, interrupt.name
             );
             plan.changes.push(write(interrupt.irq, now, scene.isolated(), why));
@@ -175,17 +175,17 @@ fn move_to_isolated(scene: &PlanContext, interrupt: &Interrupt, plan: &mut Plan)
         }
         Some(ImmovableReason::PerCpu) => (
             FindingId::IRQ_PER_CPU,
-            "was to come here, but each CPU has its own, and none can be moved".to_owned(),
-            "none is needed: the isolated CPUs have theirs already",
+            "cannot be moved here, because it is a per-CPU interrupt".to_owned(),
+            "none needed: the isolated CPUs already have their own",
         ),
         Some(ImmovableReason::Managed) => (
             FindingId::IRQ_MANAGED,
-            "was to come here, but the kernel manages its mask itself".to_owned(),
-            "such an interrupt arrives on the CPU that uses its queue; use the device from there",
+            "cannot be moved here, because the kernel manages its mask".to_owned(),
+            "a managed interrupt arrives on the CPU that uses its queue; use the device from there",
         ),
         Some(reason) => (
             FindingId::IRQ_FIXED,
-            format!("cannot come here: {}", reason.why()),
+            format!("cannot be moved here: {}", reason.why()),
             "leave it out of --irq-here: no write and no boot parameter moves it",
         ),
     };
@@ -245,13 +245,13 @@ fn fixed(scene: &PlanContext, interrupt: &Interrupt, reason: ImmovableReason) ->
 
 fn managed(scene: &PlanContext, interrupt: &Interrupt) -> Finding {
     let fix = match scene.machine.kernel.lacks_managed_irq() {
-        true => "let nothing on the isolated CPUs use the device: isolcpus=managed_irq needs kernel 5.6".to_owned(),
+        true => "do not use the device from the isolated CPUs: isolcpus=managed_irq needs kernel 5.6".to_owned(),
         false => format!(
-            "boot with isolcpus=managed_irq,domain,{}; or let nothing on the isolated CPUs use the device",
+            "boot with isolcpus=managed_irq,domain,{}; or do not use the device from the isolated CPUs",
             scene.isolated()
         ),
     };
-    let what = "has a mask that the kernel manages itself and cannot be moved";
+    let what = "has a mask that the kernel manages, and cannot be moved";
     finding(level(scene, interrupt), FindingId::IRQ_MANAGED, interrupt, what).fix(fix)
 }
 

@@ -15,13 +15,15 @@ pub(super) const KNOB: Knob = Knob {
         "/etc/irqbalance.env",
     ],
     what: "the daemon that spreads interrupts",
-    isolation: "the isolated CPUs among those that it bans; it sees those of the boot line by itself, partitions not",
-    needs: "a running irqbalance; one without a socket is configured by IRQBALANCE_BANNED_CPULIST in its file, and a restart",
+    isolation: "adds the isolated CPUs to those that it bans; it detects those of the boot line itself, but not \
+         partitions",
+    needs: "a running irqbalance; one without a socket is configured with IRQBALANCE_BANNED_CPULIST in its file, and a \
+         restart",
     usage: KnobUse::From(Profile::Minimal),
     stops: &["device"],
-    side_effects: "it places all interrupts again at its next scan, at most ten seconds later, and once more after undo; \
-                   a list that it was given replaces what it found at its start, so it gets both",
-    verify: "`setup` asked over its socket says BANNED with the CPUs after its next look; smp_affinity_list stays off them",
+    side_effects: "it places all interrupts again at its next scan, at most ten seconds later, and once more after \
+         undo; a list that it receives replaces what it found at its start, so quietcore sends both",
+    verify: "`setup` on its socket answers BANNED with the CPUs after its next scan; smp_affinity_list excludes them",
     peers: &["TuneD"],
     plan,
     ..Knob::PLAIN
@@ -45,15 +47,15 @@ fn plan(_: &Knob, scene: &PlanContext, plan: &mut Plan) -> Presence {
         return Presence::Here;
     }
     let [address, ..] = irqbalance::addresses(daemon.pid);
-    let after = format!("bans {} too", scene.isolated());
+    let after = format!("also bans {}", scene.isolated());
     let action = Action::BanCpus {
         daemon: daemon.key,
         cpus: scene.isolated().clone(),
     };
     plan.changes.push(Change {
         id: format!("irqbalance/{}", daemon.pid),
-        why: "irqbalance moves interrupts back onto the CPUs of a partition".to_owned(),
-        ..Change::new(&address.text(), &after, "take these CPUs off its list again", action)
+        why: "irqbalance moves interrupts back to the CPUs of a partition".to_owned(),
+        ..Change::new(&address.text(), &after, "remove these CPUs from its list again", action)
     });
     Presence::Here
 }
@@ -70,15 +72,13 @@ fn configured(scene: &PlanContext) -> Vec<Finding> {
         let paths = ban.paths.join(", ");
         let list = format!("IRQBALANCE_BANNED_CPULIST={}", to_ban(machine, isolated));
         let fix = match ban.is_in_unit() {
-            true => format!(
-                "write Environment={list} there, run `systemctl daemon-reload` and restart irqbalance"
-            ),
+            true => format!("write Environment={list} there, run `systemctl daemon-reload` and restart irqbalance"),
             false => format!("write {list} there and restart irqbalance"),
         };
         let (id, message) = match &ban.banned {
             Err(error) => (
                 FindingId::IRQBALANCE_BAD_LIST,
-                format!("{}: {}; what irqbalance bans is not what is meant", ban.text, error.why),
+                format!("{}: {}; irqbalance does not ban the intended CPUs", ban.text, error.why),
             ),
             Ok(banned) => {
                 let missing = isolated.minus(banned);
@@ -88,7 +88,7 @@ fn configured(scene: &PlanContext) -> Vec<Finding> {
                 (
                     FindingId::IRQBALANCE_NOT_BANNED,
                     format!(
-                        "{} leaves CPU {missing} to interrupts: the list replaces the isolated CPUs that irqbalance finds by \
+                        "{} does not ban CPU {missing}: the list replaces the isolated CPUs that irqbalance detects \
                          itself",
                         ban.text
                     ),
@@ -105,7 +105,7 @@ fn unjudged(machine: &Machine) -> impl Iterator<Item = Finding> {
     machine.irqbalance_unjudged.iter().map(|one| {
         let message = format!("irqbalance is started with {}: {}", one.text, one.why);
         Finding::info(FindingId::IRQBALANCE_UNJUDGED, &one.path, message)
-            .fix("see that it leaves the isolated CPUs alone; `quietcore check` shows where interrupts are allowed")
+            .fix("check that it leaves the isolated CPUs alone; `quietcore check` shows where interrupts are allowed")
     })
 }
 
@@ -122,13 +122,13 @@ pub fn advice(machine: &Machine, isolated: &CpuSet, pid: u32, why: &str) -> Find
     let banned = to_ban(machine, isolated);
     let why = match (why, machine.is_captured()) {
         ("", true) => {
-            "; a captured machine does not tell whether it listens on its socket, where `apply` would tell it, nor what it \
-             bans already"
+            "; a captured machine does not show whether it listens on its socket, which `apply` would use, nor what it \
+             already bans"
         }
-        ("", false) => "; it listens on no socket, so it cannot be notified now",
+        ("", false) => "; it has no socket, so quietcore cannot configure it now",
         (why, _) => why,
     };
-    let message = format!("irqbalance runs (process {pid}) and will move interrupts back onto the isolated CPUs{why}");
+    let message = format!("irqbalance runs (process {pid}) and will move interrupts back to the isolated CPUs{why}");
     Finding::warning(FindingId::IRQBALANCE_RUNS, "irqbalance", message).fix(format!(
         "write IRQBALANCE_BANNED_CPULIST={banned} to /etc/default/irqbalance (Debian, Ubuntu) or \
          /etc/sysconfig/irqbalance (Red Hat, SUSE) and restart it; or stop it"

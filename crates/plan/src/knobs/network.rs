@@ -11,16 +11,16 @@ use std::collections::BTreeMap;
 pub(super) const RPS_CPUS: Knob = Knob {
     name: "rps_cpus",
     files: &["/sys/class/net/IF/queues/rx-N/rps_cpus"],
-    what: "CPUs that received packets are handed to (a mask)",
-    why: "received packets are handed to these CPUs, which then do the protocol work",
-    isolation: "0, or the housekeeping CPUs; the kernel takes boot-isolated CPUs out by itself",
+    what: "CPUs that process received packets for this queue (a mask)",
+    why: "the kernel passes received packets to these CPUs, which then do the protocol work",
+    isolation: "0, or the housekeeping CPUs; the kernel excludes boot-isolated CPUs itself",
     needs: "a network interface, and a kernel with CONFIG_RPS",
     usage: KnobUse::From(Profile::Balanced),
     stops: &["soft_net", "function_call"],
     side_effects: "none",
     verify: "the files, and the row NET_RX of /proc/softirqs over time",
     peers: &["TuneD"],
-    refused: &[(declare::EINVAL, "no CPU of the mask may do housekeeping")],
+    refused: &[(declare::EINVAL, "the mask contains no housekeeping CPU")],
     compare: ReadbackComparison::Mask,
     ..Knob::PLAIN
 };
@@ -29,13 +29,13 @@ pub(super) const RPS_CPUS: Knob = Knob {
 pub(super) const RPS_DEFAULT_MASK: Knob = Knob {
     name: "rps_default_mask",
     files: &["/proc/sys/net/core/rps_default_mask"],
-    what: "rps_cpus of queues that are made later",
-    why: "queues that are made later would hand packets to isolated CPUs",
+    what: "rps_cpus of queues that are created later",
+    why: "queues that are created later would pass packets to isolated CPUs",
     isolation: "the housekeeping CPUs",
     since: "6.3",
     usage: KnobUse::From(Profile::Balanced),
     stops: &["soft_net"],
-    side_effects: "none; other network namespaces have their own",
+    side_effects: "none; other network namespaces have their own setting",
     compare: ReadbackComparison::Mask,
     ..Knob::PLAIN
 };
@@ -44,15 +44,15 @@ pub(super) const RPS_DEFAULT_MASK: Knob = Knob {
 pub(super) const RPS_FLOW_CNT: Knob = Knob {
     name: "rps_flow_cnt",
     files: &["/sys/class/net/IF/queues/rx-N/rps_flow_cnt"],
-    what: "flows that are handed to the CPU of their reader",
-    why: "packets follow their reader, so one on an isolated CPU would draw protocol work there",
-    isolation: "0: a reader on an isolated CPU would draw packets there",
+    what: "flows that are passed to the CPU of their reader",
+    why: "packets follow their reader, so a reader on an isolated CPU would move protocol work there",
+    isolation: "0: a reader on an isolated CPU would receive packets there",
     needs: "a network interface, and a kernel with CONFIG_RPS",
     usage: KnobUse::From(Profile::Strict),
     usual: "0",
     price: ParameterCost::Speed,
     stops: &["soft_net"],
-    side_effects: "readers on housekeeping CPUs find their packets in another CPU's cache",
+    side_effects: "readers on housekeeping CPUs find their packets in the cache of another CPU",
     verify: "the files, and the row NET_RX of /proc/softirqs over time",
     ..Knob::PLAIN
 };
@@ -63,12 +63,12 @@ pub(super) const XPS_CPUS: Knob = Knob {
     name: "xps_cpus",
     files: &["/sys/class/net/IF/queues/tx-N/xps_cpus"],
     what: "CPUs that send through a queue (a mask)",
-    why: "an isolated CPU that sends would share the queue, and its lock, with housekeeping CPUs",
-    isolation: "the housekeeping CPUs, on queues that both kinds share; a queue that isolated CPUs have to themselves \
-                is left to them, because it completes for no other CPU",
+    why: "an isolated CPU that sends would share the queue and its lock with housekeeping CPUs",
+    isolation: "the housekeeping CPUs, on queues that both kinds share; a queue that only isolated CPUs use is left to \
+         them, because it completes for no other CPU",
     needs: "a network interface with several queues, and a kernel with CONFIG_XPS",
     stops: &["soft_net"],
-    side_effects: "an isolated CPU that sends takes whatever queue the packet's hash says",
+    side_effects: "an isolated CPU that sends uses the queue that the packet's hash selects",
     verify: "the files, and the row NET_TX of /proc/softirqs over time",
     compare: ReadbackComparison::Mask,
     plan: shared_queues,
@@ -78,12 +78,12 @@ pub(super) const XPS_CPUS: Knob = Knob {
 /// Reports how many queues a network card has. No file sets the number (`ETHTOOL_SCHANNELS` does), so it is only reported.
 pub(super) const NET_CHANNELS: Knob = Knob {
     name: "net_channels",
-    what: "how many queues, and so interrupts, a network card has; changed with ethtool -L, not with a file",
-    isolation: "no more than there are housekeeping CPUs: the interrupts of the others only crowd there",
+    what: "how many queues, and therefore interrupts, a network card has; changed with ethtool -L, not with a file",
+    isolation: "no more than there are housekeeping CPUs: the interrupts of the others would only share those CPUs",
     needs: "a network card with several queues",
     usage: KnobUse::From(Profile::Balanced),
     stops: &["device"],
-    side_effects: "quietcore only says which line to type",
+    side_effects: "quietcore only shows the command",
     verify: "ethtool -l IF",
     peers: &["TuneD"],
     plan: channels,

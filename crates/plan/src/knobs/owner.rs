@@ -13,13 +13,15 @@ pub(super) const KNOB: Knob = Knob {
     name: "owner",
     aliases: &["--owner"],
     files: &["/sys/fs/cgroup/NAME/cgroup.procs", "/sys/fs/cgroup/NAME/tasks"],
-    what: "who besides root may put tasks into the partition; --owner USER:GROUP gives the numbers by name",
-    isolation: "v1: the owner moves their own tasks in, from anywhere. v2: only from a cgroup below which both places are and \
-                whose cgroup.procs they may write too; the partition is below the root, so see owner_ancestor",
+    what: "a user besides root who may put tasks into the partition; --owner USER:GROUP accepts names",
+    isolation: "v1: the owner moves their own tasks in, from anywhere. v2: the owner also needs write permission for \
+         cgroup.procs of the nearest cgroup above both places; the partition is below the root, so see owner_ancestor",
     takes: KnobValueKind::Owner,
     usual: "0",
-    side_effects: "a user who may put tasks in may disturb those that are there; moving out needs write access there too",
-    verify: "ls -l of cgroup.procs and, on v1, tasks of the partition; both belong to root again with the partition gone",
+    side_effects: "a user who may put tasks in may disturb those that are there; moving tasks out needs write access \
+         to the other place too",
+    verify: "ls -l of cgroup.procs and, on v1, tasks of the partition; both belong to root again when the partition \
+         ends",
     peers: &["cgconfig perm", "systemd Delegate="],
     plan,
     ..Knob::PLAIN
@@ -38,20 +40,21 @@ fn plan(knob: &Knob, scene: &PlanContext, plan: &mut Plan) -> Presence {
     };
     let dir = partition_path(hierarchy, scene.intent.name.as_str());
     for name in names {
-        let (path, why) = (format!("{dir}/{name}"), "its owner may put tasks into the partition");
+        let (path, why) = (format!("{dir}/{name}"), "lets its owner put tasks into the partition");
         plan.changes
             .push(owner_change(knob, &path, (uid, gid), UndoMethod::WithSet, why));
     }
     if hierarchy.version == Version::V2 && !scene.intent.with.contains_key("owner_ancestor") {
         let message = format!(
-            "on cgroup v2 who moves a process must be allowed to write cgroup.procs of the nearest cgroup above both places \
-             too, which is {} here: so user {uid} cannot bring in what runs elsewhere, only what is started there stays",
+            "on cgroup v2, moving a process needs write permission for cgroup.procs of the nearest cgroup above both \
+             places, which is {} here: so user {uid} cannot move in what runs elsewhere; only children of programs in \
+             the partition stay inside",
             hierarchy.mount
         );
         plan.findings.push(
             Finding::warning(FindingId::OWNER_INSIDE_ONLY, &dir, message).fix(format!(
-                "start the first program as root: `quietcore run --user {uid} -- PROGRAM`, its children stay inside; or \
-                 `--with owner_ancestor`, which lets that user move other people's tasks too"
+                "start the first program as root: `quietcore run --user {uid} -- PROGRAM`, its children stay inside; \
+                 or `--with owner_ancestor`, which also lets that user move tasks of other users"
             )),
         );
     }
@@ -67,12 +70,12 @@ pub(super) fn owner_change(
     why: &str,
 ) -> Change {
     let after = match gid {
-        Some(gid) => format!("belongs to {uid}:{gid}, the group may write"),
+        Some(gid) => format!("belongs to {uid}:{gid}, and the group may write"),
         None => format!("belongs to {uid}"),
     };
     let back = match undo {
-        UndoMethod::Restore => "give it its former owner and permissions",
-        UndoMethod::WithSet => "goes with the cgroup",
+        UndoMethod::Restore => "restore its former owner and permissions",
+        UndoMethod::WithSet => "removed with the cgroup",
     };
     let action = Action::GiveFile {
         path: path.to_owned(),

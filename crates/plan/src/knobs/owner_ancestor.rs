@@ -14,13 +14,13 @@ use machine::Version;
 pub(super) const KNOB: Knob = Knob {
     name: "owner_ancestor",
     files: &["/sys/fs/cgroup/cgroup.procs"],
-    what: "on cgroup v2: the owner of the partition may also write cgroup.procs of the root cgroup, without which nothing \
-           can be moved in from other places",
-    isolation: "needed, with --owner, for an unprivileged user to bring running programs into a v2 partition",
-    needs: "cgroup v2 and --owner; on v1 the owner needs nothing more",
+    what: "on cgroup v2: the owner of the partition may also write cgroup.procs of the root cgroup, which is needed to \
+         move in tasks from other places",
+    isolation: "with --owner, lets an unprivileged user move running programs into a v2 partition",
+    needs: "cgroup v2 and --owner; on v1 the owner needs nothing else",
     price: ParameterCost::Security,
-    side_effects: "that user can move tasks of other users too, wherever he may write: into the partition, and out of every \
-                   slice with its limits into the root",
+    side_effects: "that user can also move tasks of other users between all cgroups that the user may write: into the \
+         partition, and from any slice with its limits into the root",
     verify: "ls -l /sys/fs/cgroup/cgroup.procs",
     plan,
     ..Knob::PLAIN
@@ -35,16 +35,16 @@ fn plan(knob: &Knob, scene: &PlanContext, plan: &mut Plan) -> Presence {
         return Presence::Absent;
     }
     let path = format!("{}/cgroup.procs", hierarchy.mount);
-    let why = "the kernel asks for it when a process is moved in from another cgroup";
+    let why = "the kernel checks it when a process moves in from another cgroup";
     plan.changes
         .push(owner_change(knob, &path, owner, UndoMethod::Restore, why));
     let message = format!(
-        "user {} can move tasks of other users too, as long as they have no more capabilities than his own",
+        "user {} can also move tasks of other users, if they have no more capabilities than the user's own tasks",
         owner.0
     );
     plan.findings.push(
         Finding::warning(FindingId::OWNER_ANCESTOR, &path, message)
-            .fix("leave it out where users do not trust each other"),
+            .fix("leave it out if the users of this machine do not trust each other"),
     );
     Presence::Here
 }

@@ -10,12 +10,12 @@ pub(super) const RCU_EXPEDITED: Knob = Knob {
     name: "rcu_expedited",
     files: &["/sys/kernel/rcu_expedited"],
     usage: KnobUse::From(Profile::Balanced),
-    what: "makes every RCU grace period an expedited one",
+    what: "makes every RCU grace period expedited",
     why: "expedited grace periods send interrupts to CPUs that are in the kernel",
     isolation: "0: 1 would interrupt CPUs that are in the kernel",
     usual: "0",
     stops: &["function_call"],
-    side_effects: "waiting for grace periods takes as long as usual",
+    side_effects: "waiting for a grace period takes the usual time",
     ..Knob::PLAIN
 };
 
@@ -30,7 +30,7 @@ pub(super) const RCU_NORMAL: Knob = Knob {
     isolation: "1: fewer IPIs to busy CPUs; PREEMPT_RT sets it after boot",
     usual: "1",
     stops: &["function_call"],
-    side_effects: "a process that waits for a grace period waits longer: network and cgroup set-up, module unloading",
+    side_effects: "processes wait longer for grace periods: network and cgroup set-up, module unloading",
     peers: &["TuneD"],
     ..Knob::PLAIN
 };

@@ -20,20 +20,20 @@ use machine::{ImmovableReason, Preemption};
 pub(super) const KNOB: Knob = Knob {
     name: "rq_affinity",
     files: &["/sys/block/DISK/queue/rq_affinity"],
-    what: "on which CPU a finished disk request is completed",
-    isolation: "1 completes on the interrupt's CPU if it shares a cache with the submitter, else on the submitter; 2 on \
-                the submitter itself, 0 where the interrupt is: 2 keeps completions of other CPUs' requests off the \
-                isolated ones, also where an interrupt cannot be moved; 0 is left alone while all interrupts can",
-    needs: "a disk with a driver of its own; loop and device-mapper disks complete where a worker says",
+    what: "on which CPU a disk request completes",
+    isolation: "1 completes on the interrupt's CPU if it shares a cache with the submitter, else on the submitter; 2 \
+         on the submitter itself, 0 on the interrupt's CPU: 2 keeps completions of other CPUs' requests off the \
+         isolated ones, even if an interrupt cannot be moved; 0 is left alone while all interrupts can be moved",
+    needs: "a disk with its own driver; loop and device-mapper disks complete where a worker runs",
     usage: KnobUse::From(Profile::Balanced),
     takes: KnobValueKind::Words(&["0", "1", "2"]),
     usual: "2",
     stops: &["soft_block", "function_call"],
-    side_effects: "completions on housekeeping CPUs cost one more interrupt between them where 1 needed none; \
-                   nothing where interrupts are threads (PREEMPT_RT)",
+    side_effects: "completions on housekeeping CPUs cost one more interrupt between them where 1 needed none; no cost \
+         if interrupts are threads (PREEMPT_RT)",
     verify: "the files, and the row BLOCK of /proc/softirqs over time",
-    refused: &[(declare::EINVAL, "this disk has no request queue of that kind")],
-    why: "a request completes on the CPU that submitted it, not on an isolated one that got the interrupt",
+    refused: &[(declare::EINVAL, "this disk does not have this kind of request queue")],
+    why: "a request completes on the CPU that submitted it, not on an isolated one that received the interrupt",
     plan,
     ..Knob::PLAIN
 };

@@ -14,10 +14,10 @@ pub(super) const KNOB: Knob = Knob {
     name: "systemd_slice",
     aliases: &["quietcore.slice"],
     files: &["/run/systemd/transient/quietcore.slice"],
-    what: "an empty transient slice of systemd, quietcore.slice, that asks for the cpuset controller, so that systemd leaves \
-           it on for its part of the tree and partitions outlive `systemctl daemon-reload`",
-    isolation: "with the slice active, reloads, starts and stops of units, logins and `systemctl set-property` leave the \
-                partition alone; AllowedCPUs= of other slices and CPUSetPartition= are not needed beside it",
+    what: "an empty transient systemd slice, quietcore.slice, that requests the cpuset controller, so that systemd \
+         keeps it enabled and partitions survive `systemctl daemon-reload`",
+    isolation: "while the slice is active, reloads, starts and stops of units, logins and `systemctl set-property` \
+         leave the partition alone; AllowedCPUs= of other slices and CPUSetPartition= are not needed in addition",
     needs: "cgroup v2 with systemd 244 or later as init, and its socket /run/systemd/private",
     usage: KnobUse::From(Profile::Minimal),
     stops: &["task"],
@@ -51,14 +51,14 @@ fn plan(knob: &Knob, scene: &PlanContext, plan: &mut Plan) -> Presence {
         false => with_memory.to_string(),
     };
     let path = format!("{}/{UNIT}", hierarchy.mount);
-    let after = format!("a transient unit of systemd with AllowedMemoryNodes={nodes}");
+    let after = format!("a transient systemd unit with AllowedMemoryNodes={nodes}");
     let action = Action::StartSlice {
         unit: UNIT.to_owned(),
         path: path.clone(),
         nodes,
     };
-    let why = "systemd manages the control groups here and takes the cpuset controller away at the next daemon-reload, \
-               unless one of its units asks for it";
+    let why = "systemd manages the control groups here and disables the cpuset controller at the next daemon-reload, \
+         unless one of its units requests it";
     let change = Change::new(&path, &after, "stop the unit with the last partition", action);
     plan.changes.push(change.of_knob(knob.name, why));
     Presence::Here

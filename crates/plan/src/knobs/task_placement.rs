@@ -10,16 +10,16 @@ use machine::{Hierarchy, MaskCount, Task, Version};
 
 pub(super) const KNOB: Knob = Knob {
     name: "task_placement",
-    what: "tasks and unbound kernel threads are kept on the housekeeping CPUs; kthreadd too, because later \
-           kernel threads start where it may run",
+    what: "keeps tasks and unbound kernel threads on the housekeeping CPUs, including kthreadd, because later kernel \
+         threads start where it may run",
     since: "any kernel with cpusets",
     usage: KnobUse::From(Profile::Minimal),
     takes: KnobValueKind::Words(&["all", "user"]),
     usual: "all",
-    needed: "tasks and kernel threads that are there already would stay, and nothing would be isolated",
+    needed: "tasks and kernel threads that already run there would stay, and nothing would be isolated",
     stops: &["task", "kernel_thread", "migration"],
-    side_effects: "a task that was pinned to isolated CPUs only runs on housekeeping CPUs until undo; =user leaves \
-                   kernel threads where the partition leaves them",
+    side_effects: "a task that was pinned only to isolated CPUs runs on housekeeping CPUs until undo; =user leaves \
+         kernel threads where the partition leaves them",
     verify: "Cpus_allowed_list in /proc/PID/task/TID/status of every thread",
     peers: &["cset", "partrt", "tuna", "TuneD"],
     plan,
@@ -41,7 +41,7 @@ fn plan(_: &Knob, scene: &PlanContext, plan: &mut Plan) -> Presence {
             );
             plan.findings.push(
                 Finding::info(FindingId::PER_CPU_THREADS, scene.isolated().to_string(), message)
-                    .fix("none is needed: they run only when work for this CPU exists"),
+                    .fix("none needed: they run only when this CPU has work for them"),
             );
         }
     }
@@ -55,13 +55,13 @@ fn plan(_: &Knob, scene: &PlanContext, plan: &mut Plan) -> Presence {
             let partition = partition_path(hierarchy, scene.intent.name.as_str());
             plan.changes.push(change(
                 scene,
-                "affinity of kernel threads that the partition left behind",
+                "affinity of kernel threads that the partition changed",
                 Action::NarrowTasks {
                     isolated: scene.isolated().clone(),
                     housekeeping: scene.housekeeping.clone(),
                     partition: partition.strip_prefix(&hierarchy.mount).unwrap_or_default().to_owned(),
                 },
-                "every thread gets the mask back that it had",
+                "every thread gets its former mask back",
             ));
         }
         (Version::V2, _) => {}
@@ -95,7 +95,7 @@ fn move_into_housekeeping(scene: &PlanContext, hierarchy: &Hierarchy, movers: Ta
         cpus: scene.housekeeping.clone(),
         who: movers,
     };
-    let undo = "every task goes back to where it was, with the mask it had";
+    let undo = "every task returns to its former cpuset and mask";
     Some(change(scene, &target, action, undo))
 }
 
@@ -109,11 +109,11 @@ fn change(scene: &PlanContext, target: &str, action: Action, undo: &str) -> Chan
         let moved = masks.iter().filter(is_moved);
         moved.map(|group| group.count).sum::<usize>()
     });
-    let after = format!("every movable task may run on {} only", scene.housekeeping);
+    let after = format!("every movable task may run only on {}", scene.housekeeping);
     Change {
         id: "task_placement".to_owned(),
         before: movable.map(|count| format!("{count} movable tasks may run on {}", scene.isolated())),
-        why: "a task that may run there sooner or later does".to_owned(),
+        why: "a task that may run there will do so sooner or later".to_owned(),
         ..Change::new(target, &after, undo, action)
     }
 }

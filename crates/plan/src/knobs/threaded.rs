@@ -12,17 +12,17 @@ pub(super) const KNOB: Knob = Knob {
     name: "threaded",
     aliases: &["--threaded", "cgroup.type"],
     files: &["/sys/fs/cgroup/NAME/cgroup.type"],
-    what: "on cgroup v2: makes the partition's cgroup a threaded one, so that single threads of a process can be placed in it \
-           (`move --tid`, `move --thread`) while the others stay outside",
-    isolation: "threaded: threads one by one, and whole processes as before. An empty partition becomes threaded by itself \
-                when `move` brings the first single thread",
+    what: "on cgroup v2: makes the partition's cgroup threaded, so that single threads of a process can be placed in \
+         it (`move --tid`, `move --thread`) while the others stay outside",
+    isolation: "threaded: single threads, and whole processes as before. An empty partition becomes threaded \
+         automatically when `move` moves the first single thread in",
     since: "4.14",
-    needs: "cgroup v2; on v1 every cpuset takes single threads",
+    needs: "cgroup v2; on v1 every cpuset accepts single threads",
     usual: "threaded",
-    side_effects: "no memory or I/O controller is in force inside, and no cgroup with them can be made below; a process of \
-                   which a thread is inside counts in the root cgroup as a whole, outside the limits of its own slice",
-    verify: "cgroup.type reads `threaded`; cgroup.threads lists who is inside, because cgroup.procs of such a cgroup cannot \
-             be read",
+    side_effects: "no memory or I/O controller works inside, and no cgroup with them can be created below; a process \
+         with a thread inside counts as a whole in the root cgroup, outside the limits of its own slice",
+    verify: "cgroup.type reads `threaded`; cgroup.threads lists the threads inside, because cgroup.procs of such a \
+         cgroup cannot be read",
     plan,
     ..Knob::PLAIN
 };
@@ -37,7 +37,7 @@ fn plan(knob: &Knob, scene: &PlanContext, plan: &mut Plan) -> Presence {
     let path = format!("{}/cgroup.type", partition_path(hierarchy, scene.intent.name.as_str()));
     let (before, policy) = (Some("domain".to_owned()), (RefusalPolicy::Fatal, UndoMethod::WithSet));
     let change = Change::write(&path, before, knob.usual, ReadbackComparison::Text, policy);
-    let why = "single threads can be placed in the partition then";
+    let why = "then single threads can be placed in the partition";
     plan.changes.push(change.of_knob(knob.name, why));
     Presence::Here
 }

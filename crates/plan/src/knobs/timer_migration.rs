@@ -7,14 +7,14 @@ use crate::Profile;
 pub(super) const KNOB: Knob = Knob {
     name: "timer_migration",
     files: &["/proc/sys/kernel/timer_migration"],
-    what: "lets timers go to busy CPUs instead of the one that set them",
-    why: "timers that idle isolated CPUs set go to housekeeping CPUs",
+    what: "lets timers move to busy CPUs instead of the CPU that set them",
+    why: "timers that idle isolated CPUs set move to housekeeping CPUs",
     isolation: "1, the default, keeps timers off idle isolated CPUs",
     needs: "a kernel with CONFIG_NO_HZ_COMMON",
     usage: KnobUse::From(Profile::Balanced),
     usual: "1",
     stops: &["soft_timer"],
-    side_effects: "none; booted with nohz=off it does nothing",
+    side_effects: "none; no effect if booted with nohz=off",
     verify: "the file, and the row TIMER of /proc/softirqs over time",
     peers: &["TuneD"],
     ..Knob::PLAIN

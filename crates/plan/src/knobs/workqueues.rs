@@ -7,7 +7,7 @@ use crate::{Profile, ReadbackComparison};
 /// Sets which CPUs the kworkers of unbound workqueues (`kworker/u*`) may use.
 pub(super) const WORKQUEUE_CPUMASK: Knob = Knob {
     name: "workqueue_cpumask",
-    what: "the CPUs that unbound workqueues may use; from 6.8 on isolated partitions change it by themselves",
+    what: "the CPUs that unbound workqueues may use; from 6.8 on isolated partitions change it automatically",
     files: &["/sys/devices/virtual/workqueue/cpumask"],
     since: "4.2",
     why: "unbound kernel work stays on housekeeping CPUs",
@@ -32,7 +32,7 @@ pub(super) const WQ_SYSFS_CPUMASK: Knob = Knob {
     files: &["/sys/devices/virtual/workqueue/NAME/cpumask"],
     what: "the CPUs that one unbound workqueue may use: writeback of dirty pages, block cgroups, some drivers",
     why: "the work of this queue stays on housekeeping CPUs",
-    isolation: "the housekeeping CPUs; the mask of all unbound workqueues covers it too, until a program widens that",
+    isolation: "the housekeeping CPUs; the mask of all unbound workqueues also limits it, until a program widens that",
     usage: KnobUse::From(Profile::Balanced),
     stops: &["kworker_unbound"],
     side_effects: "none",
@@ -47,15 +47,15 @@ pub(super) const WQ_SYSFS_CPUMASK: Knob = Knob {
 pub(super) const WRITEBACK_NUMA: Knob = Knob {
     name: "writeback_numa",
     files: &["/sys/devices/virtual/workqueue/writeback/numa"],
-    what: "whether the work of writeback stays on the memory node that it was queued on",
-    why: "writeback of a node whose CPUs are isolated finds workers elsewhere",
-    isolation: "0 lets it run on any CPU of its mask; wq_sysfs_cpumask is what keeps it off isolated CPUs",
+    what: "whether writeback work stays on the memory node where it was queued",
+    why: "writeback of a node whose CPUs are isolated uses workers elsewhere",
+    isolation: "0 allows any CPU of its mask; wq_sysfs_cpumask is what blocks it from isolated CPUs",
     since: "3.10 to 6.5",
     needs: "a kernel before 6.6; later ones have affinity scopes instead",
     takes: KnobValueKind::Words(&["0", "1"]),
     usual: "0",
     stops: &["kworker_unbound"],
-    side_effects: "writeback takes memory of other nodes",
+    side_effects: "writeback uses memory of other nodes",
     peers: &["partrt"],
     ..Knob::PLAIN
 };

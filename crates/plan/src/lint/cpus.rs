@@ -68,7 +68,7 @@ pub(super) const BAD_LIST: LintRule = rule(
 pub(super) const NOT_POSSIBLE: LintRule = rule(
     "cpu-not-possible",
     Error,
-    "a list that names CPUs that this machine cannot have is cut or dropped as a whole, depending on the kernel",
+    "the list names CPUs that this machine cannot have; depending on the kernel, it is cut or ignored",
     "name only CPUs of /sys/devices/system/cpu/possible",
     Each(|line| {
         let Some(possible) = &line.facts.possible else {
@@ -80,7 +80,7 @@ pub(super) const NOT_POSSIBLE: LintRule = rule(
                 let beyond = cpus.minus(possible);
                 (!beyond.is_empty()).then(|| {
                     word.hit()
-                        .because(format!("CPU {beyond} is not among {possible}"))
+                        .because(format!("CPU {beyond} is not in {possible}"))
                         .edit(relist(line, place, word, &cpus.and(possible)))
                 })
             })
@@ -91,7 +91,7 @@ pub(super) const NOT_POSSIBLE: LintRule = rule(
 pub(super) const WORDS_TOO_NEW: LintRule = rule(
     "cpu-words-too-new",
     Error,
-    "kernels know `N` and `all` in CPU lists since 5.12",
+    "kernels support `N` and `all` in CPU lists since 5.12",
     "write the numbers",
     Each(|line| {
         let Some(level) = line.before((5, 12)) else {
@@ -114,7 +114,7 @@ pub(super) const WORDS_TOO_NEW: LintRule = rule(
 pub(super) const NO_HOUSEKEEPING: LintRule = rule(
     "no-housekeeping",
     Error,
-    "every CPU is in the list: the kernel takes the boot CPU out again and leaves all other work to it",
+    "every CPU is in the list: the kernel removes the boot CPU again and leaves all other work to it",
     "leave at least one CPU, the boot CPU, out of the lists",
     One(|line| {
         let possible = line.facts.possible.as_ref()?;
@@ -137,7 +137,8 @@ pub(super) const NO_HOUSEKEEPING: LintRule = rule(
 pub(super) const NO_COMMON: LintRule = rule(
     "no-common-housekeeping",
     Error,
-    "from 7.0 on one present CPU must be in neither nohz_full= nor isolcpus=domain, else the kernel ignores the later parameter; older kernels leave no CPU for all of the work",
+    "from 7.0 on one present CPU must be in neither nohz_full= nor isolcpus=domain, or the kernel ignores the later \
+     parameter; on older kernels no CPU is left for the other work",
     "leave one CPU out of both lists",
     One(|line| {
         let possible = line.facts.possible.as_ref()?;
@@ -162,7 +163,8 @@ pub(super) const NO_COMMON: LintRule = rule(
 pub(super) const BOOT_CPU: LintRule = rule(
     "boot-cpu-isolated",
     Warning,
-    "the boot CPU keeps time for the others, is taken out of nohz_full again, and many parts of the kernel use the first CPU first",
+    "the boot CPU keeps time for the others and is removed from nohz_full again; many parts of the kernel use the \
+     first CPU by default",
     "isolate other CPUs",
     One(|line| {
         let boot = line.facts.boot_cpu();
@@ -174,7 +176,8 @@ pub(super) const BOOT_CPU: LintRule = rule(
 pub(super) const SIBLING: LintRule = rule(
     "smt-sibling-shared",
     Warning,
-    "two threads share one core's pipeline and first caches, so what runs on the other thread steals time that no counter shows",
+    "two threads share one core's pipeline and first-level caches, so work on the other thread takes time that no \
+     counter shows",
     "isolate the whole core, or boot with nosmt",
     Each(|line| {
         if line.has("nosmt") || line.is("mitigations", &["auto,nosmt"]).is_some() {
@@ -197,14 +200,14 @@ pub(super) const SIBLING: LintRule = rule(
 pub(super) const NOT_BROUGHT_UP: LintRule = rule(
     "cpu-not-brought-up",
     Warning,
-    "the line also limits how many CPUs start at boot, and the isolated ones are beyond the limit",
-    "raise or remove the limit; behind maxcpus= CPUs can still be brought online by hand",
+    "the line also limits how many CPUs start at boot, and the isolated ones are above the limit",
+    "raise or remove the limit; CPUs above maxcpus= can still be brought online by hand",
     Each(|line| {
         let limited = |name: &str| {
             let (_, word) = line.last(name)?;
             let limit: u32 = word.value().parse().ok()?;
             let beyond = line.isolated().minus(&CpuSet::range(0, limit.max(1) - 1));
-            (!beyond.is_empty()).then(|| word.hit().because(format!("CPU {beyond} stays down")))
+            (!beyond.is_empty()).then(|| word.hit().because(format!("CPU {beyond} stays offline")))
         };
         ["maxcpus", "nr_cpus"].into_iter().filter_map(limited).collect()
     }),
@@ -213,7 +216,7 @@ pub(super) const NOT_BROUGHT_UP: LintRule = rule(
 pub(super) const SMP_OFF: LintRule = rule(
     "smp-off",
     Error,
-    "this leaves one CPU running: nothing can be isolated",
+    "this leaves only one CPU: nothing can be isolated",
     "remove it",
     Each(|line| {
         if line.isolated().is_empty() {

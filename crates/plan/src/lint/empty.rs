@@ -40,10 +40,10 @@ fn effect(line: &LintedLine, name: &str) -> &'static str {
     // The check for CPUs beyond `nr_cpu_ids` refuses an empty mask too: its `cpumask_last` is the size.
     let refused = since((4, 15)) == Some(true) && since((5, 14)) == Some(false);
     match name {
-        "irqaffinity" => "the boot CPU alone takes interrupts that are requested later",
-        "workqueue.unbound_cpus" => "it limits nothing",
+        "irqaffinity" => "only the boot CPU receives interrupts that are requested later",
+        "workqueue.unbound_cpus" => "it has no effect",
         "isolcpus" | "nohz_full" if refused => {
-            "kernels 4.15 to 5.13 say \"incorrect CPU range\" and ignore it, which has the same effect"
+            "kernels 4.15 to 5.13 print \"incorrect CPU range\" and ignore it, which has the same effect"
         }
         _ => "",
     }
@@ -62,15 +62,12 @@ pub(super) fn drops_the_other(line: &LintedLine) -> Option<LintHit> {
     let one = line.isolcpus.first()?;
     let raw = line.words.get(one.word).map(|word| word.raw)?;
     let (dropped, empty, why) = if one.is_empty() && !line.nohz_full.is_empty() && one.word < place {
-        (word.raw, one.word, "isolcpus= in front of it names no CPU")
+        (word.raw, one.word, "an earlier isolcpus= names no CPU")
     } else if line.is_empty_list("nohz_full") && one.cpus.is_some() && place < one.word {
-        (raw, place, "nohz_full= in front of it names no CPU")
+        (raw, place, "an earlier nohz_full= names no CPU")
     } else {
         return None;
     };
-    let hit = LintHit::on(dropped)
-        .because(why)
-        .at(level)
-        .fix("take the empty one out");
+    let hit = LintHit::on(dropped).because(why).at(level).fix("remove the empty one");
     Some(if level == Error { hit.drop([empty]) } else { hit })
 }

@@ -75,7 +75,7 @@ impl KernelFacts {
             .filter_map(|cpu| cpu.siblings.clone())
             .filter(|siblings| siblings.len() > 1)
             .collect();
-        cores.sort();
+        cores.sort_unstable();
         cores.dedup();
         let managed = machine
             .interrupts

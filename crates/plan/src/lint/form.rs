@@ -13,11 +13,12 @@ use std::collections::BTreeMap;
 pub(super) const LINE_TOO_LONG: LintRule = rule(
     "line-too-long",
     Warning,
-    "the kernel keeps only so many bytes of its line (COMMAND_LINE_SIZE: 2048 on x86 and arm64, 1024 on arm) and loses the rest",
-    "take out what is not needed, or use the kernel's bootconfig",
+    "the kernel keeps only a limited number of bytes of its line (COMMAND_LINE_SIZE: 2048 on x86 and arm64, 1024 on \
+     arm) and drops the rest",
+    "remove what is not needed, or use the kernel's bootconfig",
     One(|line| {
         let (length, limit) = (line.text.len(), line.facts.line_limit());
-        let hit = || LintHit::on(format!("{length} bytes")).because(format!("{length} bytes, room for {}", limit - 1));
+        let hit = || LintHit::on(format!("{length} bytes")).because(format!("{length} bytes, limit {}", limit - 1));
         (length >= limit).then(hit)
     }),
 );
@@ -25,8 +26,8 @@ pub(super) const LINE_TOO_LONG: LintRule = rule(
 pub(super) const OPEN_QUOTE: LintRule = rule(
     "open-quote",
     Error,
-    "a double quote that is not closed swallows everything behind it into one parameter",
-    "close the quote or take it out",
+    "a double quote that is not closed makes everything after it part of one parameter",
+    "close the quote or remove it",
     Each(|line| {
         let open = line
             .words
@@ -41,8 +42,8 @@ pub(super) const OPEN_QUOTE: LintRule = rule(
 pub(super) const BEHIND_DASHES: LintRule = rule(
     "behind-double-dash",
     Error,
-    "everything behind ` -- ` is given to init; the kernel does not see it",
-    "write it in front of `--`",
+    "everything after ` -- ` goes to init; the kernel does not see it",
+    "write it before `--`",
     Each(|line| {
         let behind = line.words.iter().enumerate().skip(line.kernel_word_count + 1);
         behind
@@ -55,8 +56,8 @@ pub(super) const BEHIND_DASHES: LintRule = rule(
 pub(super) const NOT_ASCII: LintRule = rule(
     "not-ascii",
     Warning,
-    "the kernel compares bytes, so typographic dashes, quotes and blanks that were copied from a document are not what they look like",
-    "type it again with plain characters",
+    "the kernel compares bytes, so typographic dashes, quotes and blanks copied from a document do not match",
+    "type it again with plain ASCII characters",
     EachWord(|_, place, word| {
         if word.raw.is_ascii() {
             return None;
@@ -83,7 +84,7 @@ fn plain(letter: char) -> Option<char> {
 pub(super) const NO_VALUE: LintRule = rule(
     "parameter-without-value",
     Error,
-    "the kernel knows this parameter only with `=` and a list right behind it",
+    "the kernel accepts this parameter only with `=` and a list directly after it",
     "write name=list without blanks",
     Each(|line| {
         let bare = |word: &&(usize, &super::line::BootWord)| {
@@ -119,16 +120,16 @@ pub(super) const NO_VALUE: LintRule = rule(
 pub(super) const DUPLICATE: LintRule = rule(
     "duplicate-parameter",
     Warning,
-    "the parameter is given twice with different values, and one of them counts",
-    "keep one",
+    "the parameter is given twice with different values, and only one of them counts",
+    "keep only one",
     Each(|line| repeated(line, ValueEquality::No)),
 );
 
 pub(super) const REPEATED: LintRule = rule(
     "repeated-parameter",
     Info,
-    "the same word is there twice, which changes nothing",
-    "keep one",
+    "the same parameter is there twice, which changes nothing",
+    "keep only one",
     Each(|line| repeated(line, ValueEquality::Yes)),
 );
 
@@ -171,10 +172,10 @@ fn repeated(line: &LintedLine, same: ValueEquality) -> Vec<LintHit> {
 fn which_counts(line: &LintedLine, repeats: Repeatability, raw: &str) -> String {
     match (repeats, line.facts.since((4, 15))) {
         (Repeatability::First, Some(true)) => {
-            format!("{raw} comes first, and the kernel drops another list behind it (\"must match\")")
+            format!("{raw} comes first, and the kernel ignores a different list after it (\"must match\")")
         }
         (Repeatability::First, None) => {
-            format!("{raw} comes first and counts; up to 4.14 the last one does")
+            format!("{raw} comes first and counts; up to 4.14 the last one counts")
         }
         _ => format!("{raw} follows, and the last one counts"),
     }

@@ -9,7 +9,7 @@ pub(super) const CPUSET_OFF: LintRule = rule(
     "cpuset-disabled",
     Error,
     "without the cpuset controller nothing can be isolated at run time",
-    "take cpuset out of cgroup_disable=",
+    "remove cpuset from cgroup_disable=",
     Each(|line| {
         line.all("cgroup_disable")
             .filter(|(_, word)| word.value().split(',').any(|part| part == "cpuset"))
@@ -30,14 +30,15 @@ pub(super) const CGROUP_V1: LintRule = rule(
     "cgroup-v1-asked",
     Info,
     "systemd 258 and later start with cgroup v2 only and ignore this; kernels without CONFIG_CPUSETS_V1 have no v1 cpuset at all",
-    "move to cgroup v2",
+    "switch to cgroup v2",
     Words(&[("systemd.unified_cgroup_hierarchy", &["0", "no", "false", "off"])]),
 );
 
 pub(super) const ENABLE_WORDS: LintRule = rule(
     "cgroup-enable-words",
     Info,
-    "cgroup_enable= is a word of old Debian and Raspberry Pi kernels; elsewhere the controllers are on without it",
+    "cgroup_enable= is a parameter of old Debian and Raspberry Pi kernels; elsewhere the controllers are enabled \
+     without it",
     "",
     Each(|line| {
         let words = line.all("cgroup_enable");

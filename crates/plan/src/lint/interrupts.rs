@@ -9,8 +9,8 @@ use machine::CpuSet;
 pub(super) const MISSING: LintRule = rule(
     "irqaffinity-missing",
     Warning,
-    "without irqaffinity= interrupts of devices may land on the isolated CPUs from the moment their driver loads",
-    "irqaffinity=HOUSEKEEPING, or move them at run time (quietcore apply does)",
+    "without irqaffinity= device interrupts may arrive on the isolated CPUs from the moment their driver loads",
+    "add irqaffinity=HOUSEKEEPING, or move them at run time (quietcore apply does)",
     One(|line| {
         let isolated = line.undisturbed();
         if isolated.is_empty() || line.has("irqaffinity") {
@@ -55,7 +55,7 @@ pub(super) const BOOT_CPU_ADDED: LintRule = rule(
 pub(super) const NARROW: LintRule = rule(
     "irqaffinity-narrow",
     Info,
-    "all interrupts share fewer CPUs than are free for them; x86 has about 200 vectors for each",
+    "all interrupts share fewer CPUs than are available; x86 has about 200 vectors for each CPU",
     "write all housekeeping CPUs",
     Last("irqaffinity", |line, _, word| {
         let mut cpus = line.cpus("irqaffinity")?;
@@ -64,7 +64,7 @@ pub(super) const NARROW: LintRule = rule(
         let isolated = line.undisturbed();
         let possible = line.facts.possible.as_ref().filter(|_| !isolated.is_empty())?;
         let unused: CpuSet = possible.minus(&isolated).minus(&cpus);
-        let hit = || word.hit().because(format!("CPU {unused} could take interrupts too"));
+        let hit = || word.hit().because(format!("CPU {unused} could receive interrupts too"));
         (!unused.is_empty()).then(hit)
     }),
 );
@@ -72,8 +72,9 @@ pub(super) const NARROW: LintRule = rule(
 pub(super) const ANCIENT: LintRule = rule(
     "irq-balance-words",
     Info,
-    "these words are about balancing that the kernel gave up long ago; they change no affinity today, and the daemon irqbalance does not read them",
-    "take them out; tell irqbalance with IRQBALANCE_BANNED_CPULIST",
+    "these parameters concern a balancing mechanism that the kernel no longer has; they change no affinity today, and \
+     the irqbalance daemon does not read them",
+    "remove them; configure irqbalance with IRQBALANCE_BANNED_CPULIST",
     Words(&[
         ("noirqbalance", &[]),
         ("acpi_irq_nobalance", &[]),
@@ -85,8 +86,9 @@ pub(super) const ANCIENT: LintRule = rule(
 pub(super) const POLLED: LintRule = rule(
     "irqpoll",
     Warning,
-    "irqpoll makes the kernel ask the handlers of all interrupts when one is not handled, and at each timer interrupt: long stretches with interrupts off",
-    "take it out, unless this machine's interrupts are broken: try the line without it once (quietcore boot trial)",
+    "irqpoll makes the kernel call the handlers of all interrupts when one is not handled, and at each timer \
+     interrupt: long periods with interrupts disabled",
+    "remove it, unless this machine's interrupts are broken: try the line without it once (quietcore boot trial)",
     Words(&[("irqpoll", &[])]),
 );
 
@@ -104,7 +106,8 @@ pub(super) const NO_MSI: LintRule = rule(
 pub(super) const IO_APIC_OFF: LintRule = rule(
     "io-apic-off",
     Warning,
-    "noapic switches the I/O APIC off: its interrupts all arrive on the boot CPU and cannot be moved; message-signalled ones still can",
+    "noapic disables the I/O APIC: its interrupts all arrive on the boot CPU and cannot be moved; message-signalled \
+     ones can",
     "remove it, unless this machine does not boot without it",
     Last("noapic", |line, _, word| {
         (!line.isolated().is_empty()).then(|| word.hit())

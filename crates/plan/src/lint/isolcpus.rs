@@ -24,8 +24,14 @@ pub(super) fn naming(line: &LintedLine, cpus: &CpuSet) -> String {
         Some(false) => vec!["domain"],
         _ => vec!["managed_irq", "domain"],
     };
+    // nohz_full= includes what the flag nohz does, and contradicts it unless both name the same CPUs.
+    let is_useful = |flag: &&str| match *flag {
+        "nohz" => line.nohz_full.is_empty(),
+        "managed_irq" => line.facts.since((5, 6)) != Some(false),
+        _ => true,
+    };
     let own = line.isolcpus.iter().flat_map(Isolcpus::flags);
-    for flag in own {
+    for flag in own.filter(is_useful) {
         if !flags.contains(&flag) {
             flags.push(flag);
         }
@@ -44,8 +50,8 @@ pub(super) fn naming(line: &LintedLine, cpus: &CpuSet) -> String {
 pub(super) const LETTER: LintRule = rule(
     "isolcpus-letter",
     Error,
-    "isolcpus= takes a word in front as a flag, so a list that begins with `all` or `N` isolates nothing",
-    "begin with a number: isolcpus=1-N",
+    "isolcpus= reads a leading word as a flag, so a list that starts with `all` or `N` isolates nothing",
+    "start with a number: isolcpus=1-N",
     EachIsolcpus(|line, one, hit| {
         let word = one.strange.iter().find(|word| is_list_word(word))?;
         // Written out if the machine is known.
@@ -64,8 +70,9 @@ fn is_list_word(word: &str) -> bool {
 pub(super) const UNKNOWN_FLAG: LintRule = rule(
     "isolcpus-unknown-flag",
     Error,
-    "the flags are domain, managed_irq and nohz; newer kernels skip another word with a message, up to 5.7 it makes the whole parameter fail",
-    "take the word out",
+    "the flags are domain, managed_irq and nohz; newer kernels skip any other word with a message, up to 5.7 it makes \
+     the whole parameter fail",
+    "remove the word",
     EachIsolcpus(|line, one, hit| {
         let word = one.strange.iter().find(|word| !is_list_word(word))?;
         // Without a known kernel, what newer ones skip is no error.
@@ -75,7 +82,7 @@ pub(super) const UNKNOWN_FLAG: LintRule = rule(
         let level = if skips && !refused { Warning } else { Error };
         let parsed = one.cpus.is_some();
         let edit = parsed.then(|| LineEdit::Set(one.word, one.with(&one.flags(), &one.list)));
-        Some(hit.because(format!("`{word}` is no flag")).at(level).edits(edit))
+        Some(hit.because(format!("`{word}` is not a flag")).at(level).edits(edit))
     }),
 );
 
@@ -104,7 +111,7 @@ pub(super) const NO_LIST: LintRule = rule(
 pub(super) const FLAGS_TOO_NEW: LintRule = rule(
     "isolcpus-flags-too-new",
     Error,
-    "flags came with 4.15; an older kernel takes them for a bad CPU list and ignores the parameter",
+    "flags need kernel 4.15; older kernels read them as a bad CPU list and ignore the parameter",
     "write the list alone",
     EachIsolcpus(|line, one, hit| {
         let is_flagged = !one.flags.is_empty() && one.cpus.is_some();
@@ -112,7 +119,7 @@ pub(super) const FLAGS_TOO_NEW: LintRule = rule(
         let hit = hit.at(level);
         Some(match level {
             Error => hit.edit(LineEdit::Set(one.word, one.with(&[], &one.list))),
-            _ => hit.fix("keep it where the kernel is 4.15 or later, or has the flags of its distribution"),
+            _ => hit.fix("keep it if the kernel is 4.15 or later, or its distribution added the flags"),
         })
     }),
 );
@@ -120,8 +127,8 @@ pub(super) const FLAGS_TOO_NEW: LintRule = rule(
 pub(super) const MANAGED_TOO_NEW: LintRule = rule(
     "isolcpus-managed-irq-too-new",
     Error,
-    "managed_irq came with 5.6; from 4.15 to there the unknown flag makes the whole parameter fail",
-    "take managed_irq out",
+    "managed_irq needs kernel 5.6; from 4.15 to 5.5 the unknown flag makes the whole parameter fail",
+    "remove managed_irq",
     EachIsolcpus(|line, one, hit| {
         // Up to 4.14 the rule about all flags speaks.
         let is_flagged = one.has("managed_irq") && one.cpus.is_some() && line.facts.since((4, 15)) != Some(false);
@@ -129,7 +136,7 @@ pub(super) const MANAGED_TOO_NEW: LintRule = rule(
         let hit = hit.at(level);
         Some(match level {
             Error => hit.edit(LineEdit::Set(one.word, one.without("managed_irq"))),
-            _ => hit.fix("keep it where the kernel is 5.6 or later, or has the flag of its distribution"),
+            _ => hit.fix("keep it if the kernel is 5.6 or later, or its distribution added the flag"),
         })
     }),
 );
@@ -137,8 +144,9 @@ pub(super) const MANAGED_TOO_NEW: LintRule = rule(
 pub(super) const NO_DOMAIN: LintRule = rule(
     "isolcpus-no-domain",
     Info,
-    "with other flags alone the scheduler still balances tasks onto these CPUs; that is right when a cpuset partition does the rest at run time",
-    "add the flag domain, or make an isolated cpuset partition",
+    "without the flag domain the scheduler still balances tasks onto these CPUs; that is right if a cpuset partition \
+     isolates them at run time",
+    "add the flag domain, or create an isolated cpuset partition",
     One(|line| {
         let others = line.managed.or(&line.nohz).minus(&line.domain);
         (!others.is_empty()).then(|| LintHit::on(others.to_string()))
@@ -155,8 +163,8 @@ fn without_nohz(one: &Isolcpus) -> LineEdit {
 pub(super) const NOHZ_REDUNDANT: LintRule = rule(
     "isolcpus-nohz-redundant",
     Warning,
-    "nohz_full= does all that the nohz flag does and more; 7.x reports nohz_full= as unknown when both are given",
-    "take the flag nohz out",
+    "nohz_full= includes everything that the nohz flag does; 7.x reports nohz_full= as unknown if both are given",
+    "remove the flag nohz",
     EachIsolcpus(|line, one, hit| {
         let is_known = line.facts.since((7, 0)) == Some(true);
         let is_redundant = one.has("nohz") && one.cpus.as_ref() == Some(&line.nohz_full);
@@ -169,8 +177,8 @@ pub(super) const NOHZ_REDUNDANT: LintRule = rule(
 pub(super) const NOHZ_DIFFERS: LintRule = rule(
     "isolcpus-nohz-differs",
     Error,
-    "isolcpus=nohz, and nohz_full= must name the same CPUs on every kernel, else the second is dropped: \"must match\"",
-    "take the flag nohz out",
+    "isolcpus=nohz, and nohz_full= must name the same CPUs on every kernel, or the second is ignored: \"must match\"",
+    "remove the flag nohz",
     EachIsolcpus(|line, one, hit| {
         let own = one.cpus.as_ref().filter(|_| one.has("nohz"))?;
         let differs = !line.nohz_full.is_empty() && *own != line.nohz_full;
@@ -182,10 +190,11 @@ pub(super) const NOHZ_DIFFERS: LintRule = rule(
 pub(super) const NOHZ_ONLY: LintRule = rule(
     "isolcpus-nohz-only",
     Warning,
-    "up to 6.13 or so the flag nohz alone moves less than nohz_full=: no RCU callbacks, no timers, no kernel threads",
+    "up to about 6.13 the flag nohz alone moves less than nohz_full=: no RCU callbacks, no timers, no kernel threads",
     "write nohz_full=CPUS",
     One(|line| {
-        if line.nohz.is_empty() || !line.nohz_full.is_empty() {
+        let is_unsupported = line.facts.has("CONFIG_NO_HZ_FULL") == Some(false);
+        if line.nohz.is_empty() || !line.nohz_full.is_empty() || is_unsupported {
             return None;
         }
         match line.facts.since((6, 14)) {
@@ -210,7 +219,8 @@ pub(super) const NOT_BUILT: LintRule = rule(
 pub(super) const MANAGED_MISSING: LintRule = rule(
     "managed-irq-missing",
     Warning,
-    "interrupts whose mask the kernel manages itself (NVMe, virtio, many storage adapters) move only with isolcpus=managed_irq, and nothing at run time replaces it",
+    "interrupts whose mask the kernel manages (NVMe, virtio, many storage adapters) move only with \
+     isolcpus=managed_irq, and no run-time setting replaces it",
     "write isolcpus=managed_irq,domain,CPUS",
     One(|line| {
         let needed = line.undisturbed();
@@ -247,7 +257,8 @@ pub(super) const MANAGED_MISSING: LintRule = rule(
 pub(super) const DEPRECATED: LintRule = rule(
     "isolcpus-deprecated-mark",
     Info,
-    "the kernel's documents of 4.15 to 7.1 call isolcpus= deprecated; it always worked, and 7.2 took the mark away",
+    "the kernel's documents of 4.15 to 7.1 call isolcpus= deprecated; it always worked, and 7.2 no longer calls it \
+     deprecated",
     "",
     One(|line| {
         let old = line.facts.since((4, 15)) != Some(false) && line.facts.since((7, 2)) != Some(true);
@@ -259,7 +270,7 @@ pub(super) const DEPRECATED: LintRule = rule(
 pub(super) const NOT_BALANCED: LintRule = rule(
     "isolcpus-not-balanced",
     Info,
-    "the scheduler does not spread tasks over isolated CPUs: all threads of a program may sit on the first of them",
+    "the scheduler does not distribute tasks over isolated CPUs: all threads of a program may run on the first of them",
     "pin every thread to its own CPU",
     One(|line| (line.domain.len() > 1).then(|| LintHit::on(line.domain.to_string()))),
 );
@@ -267,7 +278,7 @@ pub(super) const NOT_BALANCED: LintRule = rule(
 pub(super) const SCHED_EXT: LintRule = rule(
     "isolcpus-sched-ext",
     Error,
-    "sched_ext schedulers refuse to start when isolcpus=domain is in force",
+    "sched_ext schedulers refuse to start while isolcpus=domain is active",
     "use an isolated cpuset partition (7.x) or stop the sched_ext scheduler",
     One(|line| {
         let level = match (line.facts.sched_ext, line.facts.has("CONFIG_SCHED_CLASS_EXT")) {

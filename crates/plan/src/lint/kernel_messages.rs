@@ -40,8 +40,8 @@ fn works_anyway(line: &LintedLine, word: &BootWord) -> bool {
 pub(super) const NOT_KNOWN: LintRule = rule(
     "kernel-did-not-know",
     Error,
-    "the running kernel listed it under \"Unknown kernel command line parameters\" and handed it to init",
-    "take it out, or boot a kernel that knows it",
+    "the running kernel listed it under \"Unknown kernel command line parameters\" and passed it to init",
+    "remove it, or boot a kernel that supports it",
     Each(|line| {
         let listed: Vec<&str> = unknown(line).collect();
         line.kernel()
@@ -52,7 +52,7 @@ pub(super) const NOT_KNOWN: LintRule = rule(
             .map(|(_, word)| {
                 let hit = word.hit();
                 if works_anyway(line, word) {
-                    hit.at(Warning).because("it is in force nevertheless")
+                    hit.at(Warning).because("it is active nevertheless")
                 } else {
                     hit
                 }
@@ -64,7 +64,7 @@ pub(super) const NOT_KNOWN: LintRule = rule(
 pub(super) const COMPLAINED: LintRule = rule(
     "kernel-complained",
     Error,
-    "the running kernel said so about this line when it booted",
+    "the running kernel printed this about the line when it booted",
     "correct the parameters that it names",
     Each(|line| {
         let about = |text: &&str| {
@@ -103,8 +103,8 @@ pub(super) const COMPLAINED: LintRule = rule(
 pub(super) const NOT_IN_FORCE: LintRule = rule(
     "not-in-force",
     Error,
-    "what the line asks for is not what this kernel does",
-    "look for its messages: dmesg | grep -e Housekeeping -e Unknown",
+    "the kernel does not do what the line requests",
+    "search its messages: dmesg | grep -e Housekeeping -e Unknown",
     Each(|line| {
         let Some(outcome) = &line.facts.outcome else {
             return Vec::new();
@@ -127,8 +127,8 @@ pub(super) const NOT_IN_FORCE: LintRule = rule(
 pub(super) const NO_LOG: LintRule = rule(
     "kernel-log-unreadable",
     Info,
-    "what the kernel said about this line could not be read, or is overwritten",
-    "run it as root, soon after the boot",
+    "the kernel's messages about this line could not be read, or were overwritten",
+    "run this as root, soon after the boot",
     One(|line| {
         let unread = line.facts.outcome.as_ref().filter(|outcome| outcome.messages.is_none());
         unread.map(|_| LintHit::on("kernel log"))

@@ -8,8 +8,8 @@ use crate::Level::{Error, Info, Warning};
 pub(super) const HUGEPAGES_ORDER: LintRule = rule(
     "hugepages-order",
     Warning,
-    "hugepages= counts pages of the size named in front of it; without hugepagesz= in front it means the default size",
-    "write hugepagesz= in front of its hugepages=",
+    "hugepages= counts pages of the size named before it; without hugepagesz= before it, it means the default size",
+    "write hugepagesz= before its hugepages=",
     One(|line| {
         let first = |name| line.all(name).next();
         let (Some((size, _)), Some((count, word))) = (first("hugepagesz"), first("hugepages")) else {
@@ -22,7 +22,7 @@ pub(super) const HUGEPAGES_ORDER: LintRule = rule(
 pub(super) const NUMA_VALUE: LintRule = rule(
     "numa-balancing-value",
     Warning,
-    "numa_balancing= takes enable or disable; another value is not understood and changes nothing",
+    "numa_balancing= accepts enable or disable; another value changes nothing",
     "numa_balancing=disable, or kernel.numa_balancing at run time",
     Last("numa_balancing", |_, place, word| match word.value() {
         "enable" | "disable" => None,
@@ -37,7 +37,7 @@ pub(super) const NUMA_VALUE: LintRule = rule(
 pub(super) const THP_VALUE: LintRule = rule(
     "transparent-hugepage-value",
     Warning,
-    "transparent_hugepage= takes always, madvise or never; another value is not understood",
+    "transparent_hugepage= accepts always, madvise or never; another value is ignored",
     "transparent_hugepage=never or madvise",
     Last("transparent_hugepage", |_, _, word| match word.value() {
         "always" | "madvise" | "never" => None,
@@ -49,7 +49,7 @@ pub(super) const PREEMPT_IGNORED: LintRule = rule(
     "preempt-ignored",
     Warning,
     "preempt= works on kernels with CONFIG_PREEMPT_DYNAMIC (5.12 and later) and not on PREEMPT_RT",
-    "take it out",
+    "remove it",
     Last("preempt", |line, _, word| {
         let dynamic = line.facts.has("CONFIG_PREEMPT_DYNAMIC");
         let ignored =
@@ -59,8 +59,8 @@ pub(super) const PREEMPT_IGNORED: LintRule = rule(
             (false, None) => Some(
                 word.hit()
                     .at(Info)
-                    .because("this kernel's configuration is not known here")
-                    .fix("give its configuration with --config FILE"),
+                    .because("this kernel's configuration is unknown")
+                    .fix("pass its configuration with --kernel-config FILE"),
             ),
             (false, Some(_)) => None,
         }
@@ -70,7 +70,7 @@ pub(super) const PREEMPT_IGNORED: LintRule = rule(
 pub(super) const PREEMPT_VALUE: LintRule = rule(
     "preempt-value",
     Error,
-    "preempt= takes none, voluntary, full, and lazy from 6.13 on",
+    "preempt= accepts none, voluntary, full, and lazy from 6.13 on",
     "write one of them",
     Last("preempt", |line, place, word| {
         let known = match word.value() {

@@ -7,16 +7,16 @@ use super::Check::EachWord;
 use super::line::{BootWord, LISTS, LintedLine};
 use super::repair::LineEdit;
 use super::{LintHit, LintRule, rule};
+use crate::KNOBS;
 use crate::Level::Warning;
 use crate::parameters::{ParameterReader, parameter, parameters};
 use crate::settings::settings;
-use crate::{KNOBS, words};
 use machine::{CpuSet, same_name};
 
 pub(super) const MISSPELLED: LintRule = rule(
     "misspelled-parameter",
     Warning,
-    "no kernel has this parameter; it is handed to init and does nothing",
+    "no kernel has this parameter; it goes to init and has no effect",
     "correct the name",
     EachWord(|line, place, word| {
         let name = unknown(word)?;
@@ -34,7 +34,7 @@ pub(super) const MISSPELLED: LintRule = rule(
 pub(super) const FOREIGN: LintRule = rule(
     "foreign-parameter",
     Warning,
-    "the kernel has no parameter of this name, and does nothing for it",
+    "the kernel has no parameter of this name and ignores it",
     "write the kernel's own parameter",
     EachWord(|line, place, word| {
         let name = unknown(word)?;
@@ -50,8 +50,8 @@ pub(super) const FOREIGN: LintRule = rule(
 pub(super) const SYSCTL: LintRule = rule(
     "sysctl-as-parameter",
     Warning,
-    "a sysctl is no boot parameter of its own: the kernel sets nothing",
-    "write sysctl.NAME=VALUE, which kernels know since 5.8, or set it at run time",
+    "a sysctl is not a boot parameter by itself: the kernel sets nothing",
+    "write sysctl.NAME=VALUE, which kernels support since 5.8, or set it at run time",
     EachWord(|line, place, word| {
         let name = sysctl(unknown(word)?)?;
         let value = word.parameter.value.as_ref()?;
@@ -60,7 +60,7 @@ pub(super) const SYSCTL: LintRule = rule(
         Some(match line.facts.since((5, 8)) {
             Some(true) => hit.fix(format!("write {right}")).edit(LineEdit::Set(place, right)),
             _ => hit.fix(format!(
-                "write {right} where the kernel is 5.8 or later; else write {value} to /proc/sys/{} at run time",
+                "write {right} if the kernel is 5.8 or later; otherwise write {value} to /proc/sys/{} at run time",
                 name.replace('.', "/")
             )),
         })
@@ -78,7 +78,7 @@ fn instead(line: &LintedLine, place: usize, meant: &str, right: String) -> LintH
     let raw = line.words.get(place).map_or("", |word| word.raw);
     if line.has(meant) {
         return LintHit::on(raw)
-            .fix(format!("take it out: {meant} is on the line"))
+            .fix(format!("remove it: {meant} is on the line"))
             .drop([place]);
     }
     LintHit::on(raw)
@@ -112,7 +112,8 @@ fn meant_word(name: &str) -> Option<&'static str> {
     parameters()
         .filter(|row| row.reader == ParameterReader::Kernel)
         .map(|row| (letters(row.name), row.name))
-        .find(|(own, _)| own.len() >= LONG && *own != written && words::distance(own, &written) == 1)
+        .filter(|(own, _)| own.len() >= LONG && own.len().abs_diff(written.len()) <= 1)
+        .find(|(own, _)| strsim::levenshtein(own, &written) == 1)
         .map(|(_, own)| own)
 }
 
@@ -126,7 +127,7 @@ fn meant_list(name: &str) -> Option<&'static str> {
         .iter()
         .copied()
         .filter(|list| list.contains('.') == name.contains('.') && !same_name(list, name))
-        .map(|list| (words::distance(&letters(list), &written), list))
+        .map(|list| (strsim::levenshtein(&letters(list), &written), list))
         .filter(|(apart, _)| *apart <= APART)
         .min()
         .map(|(_, list)| list)
@@ -206,13 +207,14 @@ const FOREIGN_NAMES: &[ForeignName] = &[
     },
     ForeignName {
         name: "noht",
-        origin: "kernels of today switch the second threads off by nosmt",
+        origin: "current kernels disable the second threads with nosmt",
         means: "nosmt",
         value: ValueConversion::Bare,
     },
     ForeignName {
         name: "workqueue.cpumask",
-        origin: "cpumask is a file in /sys/devices/virtual/workqueue; the boot parameter takes a list and came with 6.6",
+        origin: "cpumask is a file in /sys/devices/virtual/workqueue; the boot parameter accepts a list and needs \
+             kernel 6.6",
         means: "workqueue.unbound_cpus",
         value: ValueConversion::Mask,
     },
@@ -280,7 +282,7 @@ mod tests {
         let plain = |name: &str| name.replace(['_', '-'], "");
         for (place, one) in LISTS.iter().enumerate() {
             for other in &LISTS[place + 1..] {
-                let apart = words::distance(&plain(one), &plain(other));
+                let apart = strsim::levenshtein(&plain(one), &plain(other));
                 assert!(apart > 2 * APART, "{one} {other}");
             }
         }

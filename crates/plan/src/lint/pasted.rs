@@ -22,8 +22,9 @@ const VARIABLES: &[&str] = &[
 pub(super) const VARIABLE: LintRule = rule(
     "loader-variable",
     Error,
-    "this is a variable of the boot loader's file: the kernel takes all of it for one unknown parameter, and nothing in its value has an effect",
-    "give the value alone",
+    "this is a variable of the boot loader's file: the kernel reads the whole text as one unknown parameter, and its \
+     value has no effect",
+    "add only the value",
     EachWord(|_, place, word| {
         VARIABLES.contains(&word.name()).then(|| match word.value() {
             "" => word.hit().drop([place]),

@@ -10,7 +10,8 @@ use crate::Level::{Error, Info, Warning};
 pub(super) const TWICE: LintRule = rule(
     "isolcpus-twice",
     Error,
-    "from 4.15 on the kernel keeps the first isolcpus= of a flag and drops a later one with other CPUs (\"must match\"), up to 5.17 whatever its flags; up to 4.14 the last one counts",
+    "from 4.15 on the kernel keeps the first isolcpus= of a flag and ignores a later one with other CPUs (\"must \
+     match\"), up to 5.17 whatever its flags; up to 4.14 the last one counts",
     "write one isolcpus= with all CPUs",
     Each(|line| {
         if line.facts.since((4, 15)) == Some(false) {
@@ -45,17 +46,17 @@ fn clashing(line: &LintedLine, one: &Isolcpus, other: &Isolcpus) -> Option<LintH
                 .drop([other.word]),
         ),
         (Some(first), None) if other.is_empty() => Some(
-            hit.because(format!("an empty list does not switch off CPU {first} in front of it"))
+            hit.because(format!("an empty list does not cancel the earlier CPU {first}"))
                 .at(if since((4, 15)).is_some() { Warning } else { Info })
-                .fix("take the first one out")
+                .fix("remove the first one")
                 .drop([one.word]),
         ),
         // An empty list is not stored before 5.14 nor from 6.9 on (`kernel/sched/isolation.c`, `housekeeping_setup`).
         (None, Some(_)) if one.is_empty() && since((5, 14)) != Some(false) && since((6, 9)) != Some(true) => {
             let hit = hit.because("an empty list comes first on the line");
             Some(match (since((5, 14)), since((6, 9))) {
-                (Some(true), Some(false)) => hit.fix("take the empty one out").drop([other.word]),
-                _ => hit.at(Info).fix("take the empty one out"),
+                (Some(true), Some(false)) => hit.fix("remove the empty one").drop([other.word]),
+                _ => hit.at(Info).fix("remove the empty one"),
             })
         }
         _ => None,

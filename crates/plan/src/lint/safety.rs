@@ -8,7 +8,8 @@ use crate::Level::{Info, Warning};
 pub(super) const MCE_OFF: LintRule = rule(
     "mce-off",
     Warning,
-    "mce=off leaves an uncorrected memory error to reset the machine without a trace, and corrected ones unseen; it gains nothing over stopping the poll",
+    "with mce=off an uncorrected memory error resets the machine without a trace, and corrected errors are not \
+     noticed; it has no advantage over stopping the poll",
     "remove it; mce=ignore_ce, or machinecheck0/check_interval 0 at run time, stops the poll",
     Dropped(&[("mce", &["off"]), ("nomce", &[])]),
 );
@@ -36,7 +37,8 @@ const MITIGATIONS: &[KnownWord] = &[
 pub(super) const MITIGATIONS_OFF: LintRule = rule(
     "mitigations-off",
     Warning,
-    "it opens known holes of the processor to make system calls cheaper; a program that does not enter the kernel gains nothing",
+    "it opens known vulnerabilities of the processor to make system calls cheaper; a program that does not enter the \
+     kernel gains nothing",
     "remove it unless every program on the machine is trusted",
     Words(MITIGATIONS),
 );
@@ -46,7 +48,7 @@ const WATCHDOGS: &[KnownWord] = &[("nowatchdog", &[]), ("nosoftlockup", &[]), ("
 pub(super) const WATCHDOGS_OFF: LintRule = rule(
     "watchdog-off",
     Info,
-    "a hung CPU is not noticed any more, on the housekeeping CPUs either; nohz_full CPUs are without watchdog anyway",
+    "a hung CPU is no longer noticed, including housekeeping CPUs; nohz_full CPUs have no watchdog anyway",
     "set kernel.watchdog_cpumask to the housekeeping CPUs instead",
     Words(WATCHDOGS),
 );
@@ -67,7 +69,7 @@ pub(super) const WATCHDOGS_TWICE: LintRule = rule(
 pub(super) const AUDIT_OFF: LintRule = rule(
     "audit-off",
     Info,
-    "no audit records until the next boot: cheaper system calls at the price of the record",
+    "no audit records until the next boot: cheaper system calls, but no record",
     "",
     Words(&[("audit", &["0", "off"])]),
 );

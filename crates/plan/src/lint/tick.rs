@@ -11,14 +11,15 @@ const NOHZ_ON: &[&str] = &["on", "1", "y", "yes", "Y", "ON", "On", "true", "t", 
 pub(super) const OFF_DEFEATS: LintRule = rule(
     "nohz-off-defeats-nohz-full",
     Error,
-    "nohz=off keeps the periodic tick on every CPU, so the tick of nohz_full CPUs never stops, while /sys and the kernel's messages claim that it does, and all costs of nohz_full remain (slower system calls, RCU offloading)",
+    "nohz=off keeps the periodic tick on every CPU, so the tick of nohz_full CPUs never stops, although /sys and the \
+     kernel's messages say that it does, and all costs of nohz_full remain (slower system calls, RCU offloading)",
     "remove nohz=off for CPUs without a tick; or remove nohz_full= for a steady tick, and keep rcu_nocbs=",
     One(|line| {
         let (place, word) = line.is("nohz", NOHZ_OFF)?;
         let tickless = line.tickless();
         let hit = || {
             word.hit()
-                .because(format!("the line asks for no tick on CPU {tickless}"))
+                .because(format!("the line requests no tick on CPU {tickless}"))
                 .drop(line.places("nohz").into_iter().chain([place]))
         };
         let unread = line.has("nohz_full") && line.cpus("nohz_full").is_none();
@@ -29,8 +30,8 @@ pub(super) const OFF_DEFEATS: LintRule = rule(
 pub(super) const UNSUPPORTED: LintRule = rule(
     "nohz-full-unsupported",
     Error,
-    "without CONFIG_NO_HZ_FULL the kernel does not know nohz_full= (\"Housekeeping: nohz unsupported\") and the tick stays",
-    "use a kernel with CONFIG_NO_HZ_FULL=y, or take the parameter out",
+    "without CONFIG_NO_HZ_FULL the kernel ignores nohz_full= (\"Housekeeping: nohz unsupported\") and the tick stays",
+    "use a kernel with CONFIG_NO_HZ_FULL=y, or remove the parameter",
     Last("nohz_full", |line, _, word| match line.facts.has("CONFIG_NO_HZ_FULL") {
         Some(true) => None,
         Some(false) => {
@@ -47,7 +48,8 @@ pub(super) const UNSUPPORTED: LintRule = rule(
 pub(super) const LISTS_DIFFER: LintRule = rule(
     "isolation-lists-differ",
     Error,
-    "from 4.15 to 5.17 the kernel has one mask for everything: isolcpus= and nohz_full= must name the same CPUs, else the second on the line is dropped (\"must match\")",
+    "from 4.15 to 5.17 the kernel has one mask for both: isolcpus= and nohz_full= must name the same CPUs, or the \
+     second on the line is ignored (\"must match\")",
     "write the same CPUs in both",
     One(|line| {
         // Up to 4.14 each has its own mask.
@@ -73,8 +75,9 @@ pub(super) const LISTS_DIFFER: LintRule = rule(
 pub(super) const WITHOUT_DOMAIN: LintRule = rule(
     "nohz-full-without-domain",
     Warning,
-    "nohz_full= does not keep tasks away: the tick comes back with the second task, and on 7.x unbound kernel work is not moved either",
-    "isolcpus=managed_irq,domain,CPUS, or an isolated cpuset partition at run time",
+    "nohz_full= does not move tasks away: the tick returns with the second task, and on 7.x unbound kernel work is not \
+     moved either",
+    "add isolcpus=managed_irq,domain,CPUS, or create an isolated cpuset partition at run time",
     One(|line| {
         let open = line.tickless().minus(&line.domain);
         let hit = || {
@@ -98,8 +101,8 @@ pub(super) const DEFAULT: LintRule = rule(
 pub(super) const BAD_VALUE: LintRule = rule(
     "nohz-bad-value",
     Error,
-    "nohz= takes on or off; the CPUs without a tick are named by nohz_full=",
-    "write nohz_full=CPUS, or take it out",
+    "nohz= accepts on or off; nohz_full= names the CPUs without a tick",
+    "write nohz_full=CPUS, or remove it",
     Last("nohz", |line, place, word| {
         let known = NOHZ_ON.contains(&word.value()) || NOHZ_OFF.contains(&word.value());
         (!known && !super::torn::begins_torn_name(line, place)).then(|| word.hit().drop([place]))
@@ -136,7 +139,7 @@ pub(super) const UNSTABLE_CLOCK: LintRule = rule(
 pub(super) const RESIDUAL: LintRule = rule(
     "nohz-full-residual-tick",
     Info,
-    "before 4.17 one tick per second stays on every nohz_full CPU",
+    "before 4.17 one tick per second remains on every nohz_full CPU",
     "",
     One(|line| {
         let old = line.facts.since((4, 17)) == Some(false) && !line.nohz_full.is_empty();
@@ -148,7 +151,7 @@ pub(super) const TICK_REMAINS: LintRule = rule(
     "tick-and-rcu-remain",
     Warning,
     "isolated scheduler domains alone leave the tick and RCU callbacks on these CPUs",
-    "add nohz_full=CPUS, which includes RCU callbacks; or rcu_nocbs=CPUS where a steady tick is wanted",
+    "add nohz_full=CPUS, which includes RCU callbacks; or rcu_nocbs=CPUS if you want a steady tick",
     One(|line| {
         // A parameter that this kernel does not know moves nothing.
         let with_option = |option: &str, cpus: machine::CpuSet| match line.facts.has(option) {
@@ -162,15 +165,19 @@ pub(super) const TICK_REMAINS: LintRule = rule(
             return None;
         }
         let hit = LintHit::on(left.to_string());
-        let none = [
-            line.facts.has("CONFIG_NO_HZ_FULL"),
-            line.facts.has("CONFIG_RCU_NOCB_CPU"),
-        ] == [Some(false); 2];
-        Some(if none {
-            hit.at(Info)
-                .because("this kernel has neither CONFIG_NO_HZ_FULL nor CONFIG_RCU_NOCB_CPU")
-        } else {
-            hit
-        })
+        Some(
+            match (
+                line.facts.has("CONFIG_NO_HZ_FULL"),
+                line.facts.has("CONFIG_RCU_NOCB_CPU"),
+            ) {
+                (Some(false), Some(false)) => hit
+                    .at(Info)
+                    .because("this kernel has neither CONFIG_NO_HZ_FULL nor CONFIG_RCU_NOCB_CPU")
+                    .fix("use a kernel with CONFIG_NO_HZ_FULL=y"),
+                (Some(false), _) => hit
+                    .fix("add rcu_nocbs=CPUS for the callbacks; only a kernel with CONFIG_NO_HZ_FULL=y stops the tick"),
+                _ => hit,
+            },
+        )
     }),
 );

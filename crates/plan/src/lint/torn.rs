@@ -14,7 +14,7 @@ use machine::{CpuId, same_name};
 pub(super) const BLANK_IN_LIST: LintRule = rule(
     "blank-in-list",
     Error,
-    "a blank ends the parameter: what follows is a word of its own, and those CPUs are not in the list",
+    "a blank ends the parameter: the rest is a separate parameter, and those CPUs are not in the list",
     "write the list without blanks",
     Each(|line| {
         torn(line)
@@ -23,7 +23,7 @@ pub(super) const BLANK_IN_LIST: LintRule = rule(
                 let hit = LintHit::on(format!("{} {}", word.raw, stray.raw)).drop([place + 1]);
                 Some(match joined {
                     Some(joined) => hit.edit(LineEdit::Set(place, joined)),
-                    None => hit.because("which CPUs are meant is not clear"),
+                    None => hit.because("it is unclear which CPUs are meant"),
                 })
             })
             .collect()
@@ -33,7 +33,7 @@ pub(super) const BLANK_IN_LIST: LintRule = rule(
 pub(super) const BLANK_IN_NAME: LintRule = rule(
     "blank-in-name",
     Error,
-    "a blank ends the parameter: the kernel knows neither of the two words, and nothing is isolated by them",
+    "a blank ends the parameter: the kernel has neither of the two parameters, and they isolate nothing",
     "write the name without blanks",
     Each(|line| {
         let words: Vec<_> = line.kernel().collect();

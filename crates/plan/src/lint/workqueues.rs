@@ -9,8 +9,9 @@ use machine::CpuSet;
 pub(super) const KTHREAD_CPUS: LintRule = rule(
     "kthread-cpus-unknown",
     Warning,
-    "kthread_cpus= is no parameter of the mainline kernel (StarlingX, Wind River and Ubuntu's real-time kernel patch it in); others hand it to init",
-    "take it out; quietcore apply moves kernel threads at run time",
+    "kthread_cpus= is not a parameter of the mainline kernel (StarlingX, Wind River and Ubuntu's real-time kernel add \
+     it with a patch); others pass it to init",
+    "remove it; quietcore apply moves kernel threads at run time",
     Last("kthread_cpus", |line, _, word| {
         let release = line.facts.release.as_deref().unwrap_or_default();
         let patched = release.contains("realtime") || release.contains("-yocto") || release.contains("wrs");
@@ -22,7 +23,7 @@ pub(super) const KTHREAD_CPUS: LintRule = rule(
 pub(super) const TOO_NEW: LintRule = rule(
     "workqueue-unbound-cpus-too-new",
     Error,
-    "workqueue.unbound_cpus= came with 6.6; older kernels ignore it",
+    "workqueue.unbound_cpus= needs kernel 6.6; older kernels ignore it",
     "write /sys/devices/virtual/workqueue/cpumask at run time",
     Last("workqueue.unbound_cpus", |line, place, word| {
         let level = line.before((6, 6))?;

@@ -6,8 +6,10 @@ pub(super) const ROWS: &[ParameterRow] = &[
     row(
         "isolcpus",
         "=[nohz,][domain,][managed_irq,]LIST",
-        "takes CPUs out of the scheduler's load balancing (domain), lets managed interrupts avoid them (managed_irq), stops their tick (nohz)",
-        "no task comes there that is not pinned there; threads pinned to several isolated CPUs are not spread over them",
+        "removes CPUs from the scheduler's load balancing (domain), moves managed interrupts away from them \
+         (managed_irq), stops their tick (nohz)",
+        "only tasks that are pinned to these CPUs run there; threads pinned to several isolated CPUs are not \
+         distributed over them",
     )
     .since("flags 4.15, managed_irq 5.6")
     .needs("CONFIG_CPU_ISOLATION")
@@ -16,7 +18,8 @@ pub(super) const ROWS: &[ParameterRow] = &[
         "nohz_full",
         "=LIST",
         "stops the periodic tick of a CPU while one task runs there, and moves its RCU callbacks and timers elsewhere",
-        "the strongest single cure for ticks; needs one runnable task per CPU, isolated domains, and nohz not off",
+        "the most effective single measure against ticks; needs one runnable task per CPU, isolated domains, and nohz \
+         not off",
     )
     .needs("CONFIG_NO_HZ_FULL")
     .first()
@@ -25,20 +28,20 @@ pub(super) const ROWS: &[ParameterRow] = &[
         "nohz",
         "=on|off",
         "lets the tick stop on idle CPUs; off keeps it everywhere and always",
-        "off makes nohz_full= void without a word",
+        "off disables nohz_full= without a message",
     )
     .price(ParameterCost::Power),
     row(
         "rcu_nocbs",
         "[=LIST]",
-        "hands RCU callbacks of these CPUs to the threads rcuop/N, which may run elsewhere",
+        "passes RCU callbacks of these CPUs to the threads rcuop/N, which may run elsewhere",
         "stops the RCU softirq there; nohz_full= includes it, isolcpus= does not",
     )
     .needs("CONFIG_RCU_NOCB_CPU"),
     row(
         "rcu_nocb_poll",
         "",
-        "lets the threads rcuog/N look for callbacks by themselves instead of being woken by the CPU that has some",
+        "the threads rcuog/N poll for callbacks instead of being woken by the CPU that has some",
         "an isolated CPU sends no wake-up; the housekeeping CPUs poll all the time",
     )
     .needs("CONFIG_RCU_NOCB_CPU")
@@ -46,15 +49,16 @@ pub(super) const ROWS: &[ParameterRow] = &[
     row(
         "irqaffinity",
         "=LIST",
-        "sets where interrupts go that are requested later",
-        "keeps device interrupts away from the start; managed and per-CPU interrupts ignore it, the boot CPU is always added",
+        "sets the CPUs of interrupts that are requested later",
+        "keeps device interrupts away from the start; managed and per-CPU interrupts ignore it, and the boot CPU is \
+         always added",
     )
     .twin("/proc/irq/default_smp_affinity and /proc/irq/N/smp_affinity_list"),
     row(
         "kthread_cpus",
         "=LIST",
-        "says where kernel threads may run, on kernels that are patched for it",
-        "unknown to mainline kernels, which hand it to init",
+        "sets where kernel threads may run, on kernels with a patch for it",
+        "unknown to mainline kernels, which pass it to init",
     )
     .since("never in mainline")
     .twin("sched_setaffinity of each kernel thread"),
@@ -70,13 +74,13 @@ pub(super) const ROWS: &[ParameterRow] = &[
         "workqueue.power_efficient",
         "=1|0",
         "turns some per-CPU workqueues into unbound ones",
-        "their work can then be kept away by the workqueue mask; nohz_full= switches it on from 6.12 on",
+        "the workqueue mask can then move their work away; nohz_full= enables it from 6.12 on",
     ),
     row(
         "skew_tick",
         "=1|0",
-        "shifts the ticks of the CPUs against each other",
-        "CPUs that keep their tick meet less often at the same locks; isolates nothing by itself",
+        "shifts the ticks of the CPUs relative to each other",
+        "CPUs that keep their tick contend less often for the same locks; isolates nothing by itself",
     )
     .price(ParameterCost::Power),
     row(
@@ -128,26 +132,26 @@ pub(super) const ROWS: &[ParameterRow] = &[
         "rcutree.use_softirq",
         "=1|0",
         "runs RCU's work in softirqs, or with 0 in threads rcuc/N",
-        "threads have a priority, softirqs have not; PREEMPT_RT always uses threads",
+        "threads have a priority, softirqs do not; PREEMPT_RT always uses threads",
     ),
     row(
         "rcutree.nohz_full_patience_delay",
         "=MILLISECONDS",
-        "how long RCU leaves CPUs with offloaded callbacks in peace before it asks them",
+        "how long RCU waits before it interrupts CPUs with offloaded callbacks",
         "fewer requests to CPUs that are about to enter user space or a guest",
     )
     .since("6.12"),
     row(
         "rcutree.enable_rcu_lazy",
         "=1|0",
-        "delays callbacks that no process waits for",
+        "delays callbacks for which no process waits",
         "fewer wake-ups of the threads that run them",
     ),
     row(
         "irqchip.gicv3_pseudo_nmi",
         "=1|0",
-        "lets arm64 have interrupts that pass masked sections",
-        "perf and backtraces reach CPUs that block interrupts; every masking costs a little more",
+        "lets arm64 have interrupts that work in sections with interrupts masked",
+        "perf and backtraces reach CPUs that mask interrupts; every masking costs slightly more",
     )
     .price(ParameterCost::Speed),
     row(

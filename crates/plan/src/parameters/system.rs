@@ -5,11 +5,17 @@ use super::{ParameterCost, ParameterRow, row};
 const HOLES: &str = "system calls become cheaper; a program that stays in user space gains nothing";
 
 const fn hole(name: &'static str, form: &'static str) -> ParameterRow {
-    row(name, form, "work-around for one hole of processors", HOLES).price(ParameterCost::Security)
+    row(name, form, "mitigation of one processor vulnerability", HOLES).price(ParameterCost::Security)
 }
 
 const fn no_hole(name: &'static str) -> ParameterRow {
-    row(name, "", "no work-around for one hole of processors", HOLES).price(ParameterCost::Security)
+    row(
+        name,
+        "",
+        "disables the mitigation of one processor vulnerability",
+        HOLES,
+    )
+    .price(ParameterCost::Security)
 }
 
 pub(super) const ROWS: &[ParameterRow] = &[
@@ -25,31 +31,31 @@ pub(super) const ROWS: &[ParameterRow] = &[
     row(
         "nomce",
         "",
-        "switches machine checks off (x86)",
-        "hides even fatal errors, as mce=off does",
+        "disables machine checks (x86)",
+        "hides even fatal errors, like mce=off",
     )
     .price(ParameterCost::Safety),
     row(
         "nowatchdog",
         "",
-        "switches both lockup detectors off",
-        "no watchdog timer and no NMI, and no word about hung CPUs",
+        "disables both lockup detectors",
+        "no watchdog timer and no NMI, and no report of hung CPUs",
     )
-    .twin("/proc/sys/kernel/watchdog_cpumask keeps the isolated CPUs out alone")
+    .twin("/proc/sys/kernel/watchdog_cpumask excludes only the isolated CPUs")
     .price(ParameterCost::Safety),
     row(
         "nosoftlockup",
         "",
-        "switches the soft lockup detector off",
+        "disables the soft lockup detector",
         "no watchdog timer and no wake-up of migration/N",
     )
-    .twin("/proc/sys/kernel/watchdog_cpumask keeps the isolated CPUs out alone")
+    .twin("/proc/sys/kernel/watchdog_cpumask excludes only the isolated CPUs")
     .price(ParameterCost::Safety),
     row(
         "nmi_watchdog",
         "=0|1",
         "the hard lockup detector",
-        "it costs a performance counter, and an NMI about every ten busy seconds",
+        "it uses a performance counter, and sends an NMI about every ten busy seconds",
     )
     .twin("/proc/sys/kernel/nmi_watchdog, or watchdog_cpumask for single CPUs")
     .price(ParameterCost::Safety),
@@ -57,13 +63,13 @@ pub(super) const ROWS: &[ParameterRow] = &[
         "audit",
         "=0|1",
         "the audit subsystem",
-        "system calls are looked at when it is on",
+        "system calls are audited when it is on",
     )
     .price(ParameterCost::Security),
     row(
         "mitigations",
         "=auto|off|auto,nosmt",
-        "work-arounds for holes of processors",
+        "mitigations of processor vulnerabilities",
         HOLES,
     )
     .price(ParameterCost::Security),
@@ -84,29 +90,29 @@ pub(super) const ROWS: &[ParameterRow] = &[
     row(
         "cgroup_disable",
         "=NAME,...",
-        "leaves controllers out",
+        "disables controllers",
         "without cpuset nothing can be isolated at run time",
     )
     .many(),
     row(
         "cgroup_no_v1",
         "=all|NAME,...",
-        "keeps controllers for cgroup v2",
+        "reserves controllers for cgroup v2",
         "none; v2 has the better partitions",
     )
     .many(),
     row(
         "cgroup_enable",
         "=NAME",
-        "switches controllers on that were built in but off",
-        "of old Debian and Raspberry Pi kernels",
+        "enables controllers that were built in but disabled",
+        "only for old Debian and Raspberry Pi kernels",
     )
     .many(),
     row(
         "efi",
         "=noruntime|runtime|...",
         "firmware calls at run time",
-        "they can block a CPU for long; PREEMPT_RT kernels do without by default",
+        "they can block a CPU for long; PREEMPT_RT kernels do not use them by default",
     ),
     row(
         "pci",
@@ -118,8 +124,8 @@ pub(super) const ROWS: &[ParameterRow] = &[
     row(
         "noirqbalance",
         "",
-        "an old word of 32-bit x86 kernels",
-        "changes nothing today",
+        "an obsolete parameter of 32-bit x86 kernels",
+        "has no effect today",
     ),
     row(
         "acpi_irq_nobalance",
@@ -146,14 +152,14 @@ pub(super) const ROWS: &[ParameterRow] = &[
         "panic",
         "=SECONDS",
         "reboots after a panic",
-        "brings a machine back that a boot line broke",
+        "restarts a machine that does not boot with its boot line",
     )
     .twin("/proc/sys/kernel/panic"),
     row(
         "systemd.cpu_affinity",
         "=LIST",
-        "where systemd and all that it starts may run",
-        "keeps services away; anybody may set another affinity",
+        "where systemd and everything that it starts may run",
+        "moves services away; any program may set another affinity",
     )
     .twin("CPUAffinity= in system.conf, or AllowedCPUs= of slices")
     .program(),
@@ -167,15 +173,15 @@ pub(super) const ROWS: &[ParameterRow] = &[
     row(
         "tuned.non_isolcpus",
         "=MASK",
-        "a note of TuneD's cpu-partitioning profile to itself",
-        "the kernel hands it to init",
+        "a parameter that TuneD's cpu-partitioning profile adds for its own use",
+        "the kernel passes it to init",
     )
     .program(),
     row(
         "quietcore",
         "=off",
-        "keeps quietcore from isolating at boot",
-        "a way back in",
+        "prevents quietcore from isolating CPUs at boot",
+        "a way to start without isolation",
     )
     .program(),
 ];

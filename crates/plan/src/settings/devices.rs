@@ -7,21 +7,21 @@ pub(super) const ROWS: &[SettingRow] = &[
     row(
         "effective_affinity_list",
         "/proc/irq/N/effective_affinity_list",
-        "the CPU that an interrupt really goes to",
+        "the CPU on which an interrupt really arrives",
         "read only; it follows with the next interrupt",
     )
     .since("4.13"),
     row(
         "affinity_scope",
         "/sys/devices/virtual/workqueue/NAME/affinity_scope",
-        "how near to the CPU that queues it a workqueue runs its work",
-        "no effect on isolation by itself: the masks decide which CPUs can be used",
+        "how close to the CPU that queues it a workqueue runs its work",
+        "no effect on isolation by itself: the masks limit which CPUs are used",
     )
     .since("6.6"),
     row(
         "nr_requests",
         "/sys/block/DISK/queue/nr_requests",
-        "requests that a disk queue holds",
+        "how many requests a disk queue can contain",
         "no effect on isolation by itself",
     ),
     row(
@@ -34,7 +34,7 @@ pub(super) const ROWS: &[SettingRow] = &[
         "iostats",
         "/sys/block/DISK/queue/iostats",
         "whether requests are counted",
-        "0 saves a little work per request",
+        "0 saves a little work for each request",
     ),
     row(
         "napi_threaded",
@@ -49,7 +49,7 @@ pub(super) const ROWS: &[SettingRow] = &[
         "aspm_policy",
         "/sys/module/pcie_aspm/parameters/policy",
         "power saving of PCI Express links",
-        "performance: no links that have to wake",
+        "performance: no links that have to wake up",
     )
     .price(ParameterCost::Power),
 ];

@@ -8,7 +8,7 @@ pub(super) const ROWS: &[SettingRow] = &[
         "cpuset.cpus.exclusive",
         "/sys/fs/cgroup/NAME/cpuset.cpus.exclusive",
         "reserves CPUs for a partition deeper in the tree",
-        "lets a partition stand below ordinary groups",
+        "allows a partition below ordinary groups",
     )
     .since("6.7"),
     row(
@@ -22,20 +22,20 @@ pub(super) const ROWS: &[SettingRow] = &[
         "sched_load_balance",
         "/sys/fs/cgroup/cpuset/NAME/cpuset.sched_load_balance",
         "whether the scheduler balances load inside a cpuset v1",
-        "0 at the root and in the set of the isolated CPUs takes them out of balancing",
+        "0 in the root and in the set of the isolated CPUs removes them from load balancing",
     )
     .stops(&["soft_sched"]),
     row(
         "AllowedCPUs",
         "/etc/systemd/system.control/UNIT.d",
-        "systemd's name for cpuset.cpus of a unit (cgroup v2 only)",
-        "the housekeeping CPUs on system.slice, user.slice and init.scope keep services away",
+        "the systemd property for cpuset.cpus of a unit (cgroup v2 only)",
+        "the housekeeping CPUs on system.slice, user.slice and init.scope move services away",
     ),
     row(
         "isolated",
         "/sys/devices/system/cpu/isolated",
-        "the CPUs of isolcpus=domain, as of the boot",
-        "read only; partitions made later are not in it",
+        "the CPUs of isolcpus=domain, as set at boot",
+        "read only; it does not contain partitions that are created later",
     ),
     row(
         "housekeeping",
@@ -55,15 +55,15 @@ pub(super) const ROWS: &[SettingRow] = &[
         "ignore_ce",
         "/sys/devices/system/machinecheck/machinecheck0/ignore_ce",
         "whether corrected machine errors are reported (x86)",
-        "1: neither poll nor interrupt; failing memory stays unseen",
+        "1: neither poll nor interrupt; failing memory is not noticed",
     )
     .stops(&["machine_check"])
     .price(ParameterCost::Safety),
     row(
         "current_clocksource",
         "/sys/devices/system/clocksource/clocksource0/current_clocksource",
-        "the clock in use",
-        "tsc on x86: looking at the clock stays in user space",
+        "the clock source in use",
+        "tsc on x86: reading the time needs no system call",
     ),
     row(
         "scaling_max_freq",
@@ -95,8 +95,8 @@ pub(super) const ROWS: &[SettingRow] = &[
     row(
         "cpu_dma_latency",
         "/dev/cpu_dma_latency",
-        "how long any CPU may take to wake",
-        "0, for as long as the file is held open; for all CPUs",
+        "how long any CPU may take to wake up",
+        "0, while the file is held open; for all CPUs",
     )
     .price(ParameterCost::Power),
     row(

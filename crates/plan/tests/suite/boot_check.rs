@@ -197,7 +197,7 @@ fn a_lost_parameter_is_reported_with_the_place_of_the_loss() {
     };
     let (why, outcome) = lost("quiet", "nohz_full=3", BootWordStage::Pending, None);
     assert!(
-        why.contains("not restarted") && outcome == ParameterOutcome::Pending,
+        why.contains("has not been restarted") && outcome == ParameterOutcome::Pending,
         "{why}"
     );
     let (why, outcome) = lost("nohz_full=2", "nohz_full=3", BootWordStage::Reverted, None);
@@ -364,8 +364,8 @@ fn boot_part_and_run_time_part_of_a_partition_give_one_verdict() {
     assert_eq!(boot_part_findings(&good), []);
 
     for (in_force, seen, part) in [
-        (Some(vec![]), Truth::No, "it is not in force"),
-        (Some(vec![applied("2", &[])]), Truth::No, "it is in force with CPU 2"),
+        (Some(vec![]), Truth::No, "it is not active"),
+        (Some(vec![applied("2", &[])]), Truth::No, "it is active with CPU 2"),
         (
             Some(vec![applied("3", &["/proc/x reads `0` now"])]),
             Truth::No,

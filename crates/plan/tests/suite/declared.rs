@@ -89,14 +89,10 @@ fn errors_are_reported_with_their_line() {
         (with_line("cpus = 2"), 3, "invalid type: integer"),
         (with_line("cpus = [\"2\"]"), 3, "invalid type: sequence"),
         (with_line("cpus = \"\""), 3, "isolates nothing"),
-        (with_line("cpus = \"2\"\ncount = 1"), 4, "`count` has nothing to choose"),
-        (
-            with_line("cpus = \"2\"\nkeep = \"1\""),
-            4,
-            "`keep` has nothing to choose",
-        ),
+        (with_line("cpus = \"2\"\ncount = 1"), 4, "`count` has no effect"),
+        (with_line("cpus = \"2\"\nkeep = \"1\""), 4, "`keep` has no effect"),
         (with_line("count = -1"), 3, "invalid value"),
-        (with_line("count = 0"), 3, "no CPU was asked for"),
+        (with_line("count = 0"), 3, "it requests no CPU"),
         (with_line("count = \"2\""), 3, "invalid type: string"),
         (with_line("count = 99999999999999999999"), 3, ""),
         (with_line("shape = \"round\""), 3, "unknown variant `round`"),
@@ -116,15 +112,15 @@ fn errors_are_reported_with_their_line() {
         (
             with_line("with = [\"watchdog\"]\nwithout = [\"watchdog\"]"),
             4,
-            "contradictory",
+            "contradict each other",
         ),
         (with_line("without = [\"cpuset_partition\"]"), 3, "cannot be left out"),
         (
             with_line("without = [\"irq_affinity\"]\nirq_here = [\"3\"]"),
             4,
-            "contradictory",
+            "contradict each other",
         ),
-        (with_line("irq_here = [\"\"]"), 3, "names no interrupt"),
+        (with_line("irq_here = [\"\"]"), 3, "matches no interrupt"),
         (with_line("owner = 1000"), 3, "invalid type: integer"),
         (with_line("at_boot = \"no\""), 3, "invalid type: string"),
         (with_line("name = \"b\""), 3, "duplicate key"),
@@ -150,12 +146,12 @@ fn errors_are_reported_with_their_line() {
         (
             "[[partition]]\ncpus = \"2\"\n[[partition]]\ncpus = \"3\"\n".to_owned(),
             3,
-            "rt is declared already in line 1",
+            "rt is already declared in line 1",
         ),
         (
             "[[partition]]\ncpus = \"2-3\"\n\n[[partition]]\nname = \"b\"\ncpus = \"3,5\"\n".to_owned(),
             4,
-            "CPU 3 is declared for partition rt already in line 1",
+            "CPU 3 is already declared for partition rt in line 1",
         ),
         (format!("x = {}", "[".repeat(5_000)), 1, ""),
     ];
@@ -169,6 +165,21 @@ fn errors_are_reported_with_their_line() {
             "control characters stay out: {error:?}"
         );
     }
+}
+
+#[test]
+fn an_unknown_key_or_profile_gets_a_suggestion() {
+    for (line, next) in [
+        ("cpu = \"2\"", "did you mean cpus?"),
+        ("profile = \"Strict\"", "did you mean strict?"),
+        ("shape = \"spred\"", "did you mean spread?"),
+        ("with = [\"stat_intervall\"]", "did you mean stat_interval"),
+    ] {
+        let error = parse(format!("[[partition]]\n{line}\n").as_bytes()).unwrap_err();
+        assert!(error.next.contains(next), "{line}: {error:?}");
+    }
+    let error = parse(b"[[partition]]\nxyzzy = 1\n").unwrap_err();
+    assert!(error.next.starts_with("a partition is"), "{error:?}");
 }
 
 #[test]
@@ -217,12 +228,15 @@ fn a_different_declaration_is_not_overwritten() {
     let other = &parse(b"[[partition]]\ncpus = \"3\"\n").unwrap()[0];
     let error = add(GOOD, other).unwrap_err();
     assert_eq!(
-        (error.line, error.what.contains("rt is declared otherwise")),
+        (
+            error.line,
+            error.what.contains("rt is already declared with other settings")
+        ),
         (2, true),
         "{error}"
     );
     let taken = &parse(b"[[partition]]\nname = \"x\"\ncpus = \"3\"\n").unwrap()[0];
-    assert!(add(GOOD, taken).unwrap_err().what.contains("CPU 3 is declared"));
+    assert!(add(GOOD, taken).unwrap_err().what.contains("CPU 3 is already declared"));
     assert!(add("[[partition]\n", other).is_err());
 }
 

@@ -205,7 +205,11 @@ fn each_single_change_is_reported_with_its_level() {
         Error,
         "kernel.watchdog_cpumask: CPU 0-1 -> 0-3",
     );
-    check(&base.without("cpuset/rt/"), Error, "partition /rt with CPU 2-3 is gone");
+    check(
+        &base.without("cpuset/rt/"),
+        Error,
+        "partition /rt with CPU 2-3 no longer exists",
+    );
     let balanced = base.with(&format!("{SETS}/rt/cpuset.sched_load_balance"), "1");
     check(&balanced, Error, "sched_load_balance of cpuset /rt: 0 -> 1");
     check(
@@ -218,11 +222,7 @@ fn each_single_change_is_reported_with_its_level() {
         Warning,
         "new thread fio/31594 may run on 3",
     );
-    check(
-        &base.with_task(31594, "fio", "0-1"),
-        Info,
-        "other threads that are new: 1",
-    );
+    check(&base.with_task(31594, "fio", "0-1"), Info, "other new threads: 1");
     check(
         &base.with_task(1, "init", "0-2"),
         Error,
@@ -231,7 +231,7 @@ fn each_single_change_is_reported_with_its_level() {
     check(
         &base.without("/proc/90/"),
         Info,
-        "thread rtapi/90, which might run on 2-3, is gone",
+        "thread rtapi/90, which was allowed on 2-3, has ended",
     );
 }
 
@@ -239,7 +239,7 @@ fn each_single_change_is_reported_with_its_level() {
 fn programs_that_change_settings_are_reported_first() {
     let base = DiffMachine::base();
     let found = diff(&base.read(), &base.with_task(400, "irqbalance", "0-1").read(), None);
-    let appeared = (Level::Warning, "irqbalance appeared: it changes settings by itself");
+    let appeared = (Level::Warning, "irqbalance was started: it changes settings by itself");
     assert_eq!(levels_and_subjects(&found).first(), Some(&appeared));
 }
 
@@ -267,7 +267,7 @@ fn after_a_reboot_tasks_and_interrupts_are_compared_by_name() {
     let found = diff(&base.read(), &after.read(), None);
     let expected = [
         (Level::Error, "IRQ 60 ahci: CPU 0 -> 2"),
-        (Level::Info, "the machine restarted in between"),
+        (Level::Info, "the machine was restarted between the two readings"),
     ];
     assert_eq!(levels_and_subjects(&found), expected);
 }

@@ -16,7 +16,7 @@ pub(super) fn program_rows(text: &mut ReportText, cpu: &CpuAnswer, rows: super::
     let count: u64 = cpu.own.iter().map(|row| row.count).sum();
     let total: u64 = cpu.own.iter().map(|row| row.total_ns).sum();
     let line = format!(
-        "the program's own doing, not stolen: {} in {} system calls and page faults",
+        "caused by the program itself, not stolen: {} in {} system calls and page faults",
         time(total),
         grouped(count)
     );

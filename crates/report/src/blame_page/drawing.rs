@@ -73,7 +73,7 @@ pub(super) fn gap(cpu: &CpuAnswer, story: &GapStory, place: usize) -> Markup {
                 }
             }
             output {}
-            @if left_out > 0 { p.small { (counted(left_out, "piece")) " too short to be drawn" } }
+            @if left_out > 0 { p.small { (counted(left_out, "piece")) " too short to draw" } }
         } "\n"
     }
 }

@@ -103,7 +103,8 @@ fn marks(cpu: &CpuAnswer, begin: u64, columns: &[Column]) -> Markup {
             rect.mark x=(Tenths(LEFT + left as f64 * PLANE / COLUMNS as f64)) y=(TOP)
                 width=(Tenths((right - left) as f64 * PLANE / COLUMNS as f64)) height=(STRIP) {
                 title {
-                    (unit(&time(column.ns))) ", " (unit(&time(column.story.gap.start - begin))) " after the first gap, most of it "
+                    (unit(&time(column.ns))) ", " (unit(&time(column.story.gap.start - begin))) " after the first gap, \
+                         mostly "
                     (safe(&culprit_text(cpu, column.story)))
                 }
             }
@@ -121,9 +122,9 @@ fn caption(cpu: &CpuAnswer) -> Markup {
     html! {
         figcaption {
             @for (kind, what) in kinds { i class={ "k " (kind) } {} (what) " \u{2002}" }
-            "each line is the longest gap of its moment"
+            "each line is the longest gap at that point in time"
             @if cpu.stories_left_out > 0 { ", " (grouped(cpu.stories_left_out)) " are not drawn" }
-            span.keys hidden { "; the arrow keys tell them" }
+            span.keys hidden { "; the arrow keys show their details" }
         }
     }
 }

@@ -19,7 +19,7 @@ pub(super) fn functions(report: &FunctionsReport) -> Markup {
     };
     html! {
         section { "\n"
-            h2 { "In which functions of the kernel the time went" } "\n"
+            h2 { "Time in kernel functions" } "\n"
             @for line in functions_note(report).lines() { p class=(class(line)) { (safe(line.trim())) } "\n" }
             @for gap in &report.gaps { (table(gap)) }
         } "\n"
@@ -30,7 +30,7 @@ fn table(gap: &GapFunctions) -> Markup {
     html! {
         div.scroll { table.functions {
             caption {
-                "CPU " (gap.cpu) ": a gap of " (unit(&time(gap.duration_ns))) ", of which functions had "
+                "CPU " (gap.cpu) ": a gap of " (unit(&time(gap.duration_ns))) ", of which functions took "
                 (unit(&time(gap.in_functions_ns))) " " span.small { "at " (seconds(gap.start_ns)) " s of the trace" }
             }
             thead { tr {
@@ -46,7 +46,7 @@ fn table(gap: &GapFunctions) -> Markup {
                         td.n { (unit(&time(function.net_ns))) } td.n { (grouped(function.calls)) }
                     } "\n"
                 }
-                @if gap.functions.is_empty() { tr { td colspan="5" { "no function was traced in it" } } "\n" }
+                @if gap.functions.is_empty() { tr { td colspan="5" { "it contains no traced function" } } "\n" }
                 @if gap.left_out > 0 {
                     tr {
                         th scope="row" { (counted(gap.left_out, "other function")) }
@@ -74,7 +74,7 @@ fn bar(net_ns: u64, all_ns: u64) -> Markup {
 pub(super) fn hwlat(report: &HwlatReport) -> Markup {
     html! {
         section { "\n"
-            h2 { "Whether the hardware takes time" } "\n"
+            h2 { "Whether the hardware takes CPU time" } "\n"
             @for line in hwlat_lines(report) { p { (unit(&line)) } "\n" }
         } "\n"
     }

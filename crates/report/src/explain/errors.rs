@@ -26,7 +26,8 @@ const ERRORS: &[ErrorRow] = &[
     ErrorRow {
         name: "EIO",
         number: 5,
-        what: "The kernel refuses such a write to every program: it is a fact about this file, and another try changes nothing.",
+        what: "The kernel refuses such a write to every program: this is a property of the file, and another attempt \
+             gives the same error.",
         pinning: "",
     },
     ErrorRow {
@@ -38,26 +39,26 @@ const ERRORS: &[ErrorRow] = &[
     ErrorRow {
         name: "EBUSY",
         number: 16,
-        what: "What is there now is in the way.",
-        pinning: "a deadline thread has to be allowed all CPUs of its scheduling domain",
+        what: "The current state prevents it.",
+        pinning: "a deadline thread must be allowed on all CPUs of its scheduling domain",
     },
     ErrorRow {
         name: "EINVAL",
         number: 22,
-        what: "The kernel does not take this value here.",
+        what: "The kernel does not accept this value here.",
         pinning: OUTSIDE,
     },
     ErrorRow {
         name: "ENOSPC",
         number: 28,
-        what: "No room is left for it.",
+        what: "There is no room for it.",
         pinning: "",
     },
 ];
 
-const OUTSIDE: &str = "no CPU of the mask is in the cpuset of the thread: a program outside a partition cannot be pinned to \
-                       a CPU of it, nor one inside to a CPU outside; or the kernel has bound the thread \
-                       (PF_NO_SETAFFINITY, as ksoftirqd/N)";
+const OUTSIDE: &str = "no CPU of the mask is in the cpuset of the thread: a program outside a partition cannot be \
+     pinned to a CPU of it, nor one inside to a CPU outside; or the kernel has bound the thread (PF_NO_SETAFFINITY, \
+     for example ksoftirqd/N)";
 
 /// Names of the call, the kernel's own first.
 const CALLS: [&str; 4] = [
@@ -110,18 +111,18 @@ pub(super) fn explained(word: &str) -> Option<Explanation> {
     Some(entry)
 }
 
-const THEN: &str = "start the program in the partition (`quietcore run`) or bring it there (`quietcore move`); the CPUs \
-                    that it may use are in Cpus_allowed_list of /proc/PID/status and in cpuset.cpus.effective of its cgroup";
+const THEN: &str = "start the program in the partition (`quietcore run`) or move it there (`quietcore move`); \
+     Cpus_allowed_list of /proc/PID/status and cpuset.cpus.effective of its cgroup list the CPUs that it may use";
 
 fn pinning() -> Explanation {
     let mut entry = Explanation::new(
         "system call",
         "sched_setaffinity",
-        "Pins a thread to CPUs; taskset and pthread_setaffinity_np are made of it.",
+        "Pins a thread to CPUs; taskset and pthread_setaffinity_np use it.",
     )
     .part(
         "in a cpuset",
-        "the kernel takes of the mask what the thread's cpuset has, and leaves the rest out without a word",
+        "the kernel uses the CPUs of the mask that are in the thread's cpuset, and ignores the others without an error",
     );
     for row in ERRORS {
         entry = entry.part(row.name, row.pinning);
@@ -155,12 +156,12 @@ mod tests {
             assert!(!of_knob(knob).contains("error "), "{}: {}", knob.name, of_knob(knob));
         }
         let irq = KNOBS.iter().find(|knob| knob.name == "irq_affinity").unwrap();
-        assert!(of_knob(irq).starts_with("EIO, EPERM: the kernel manages its mask itself"));
+        assert!(of_knob(irq).starts_with("EIO, EPERM: the kernel manages its mask"));
     }
 
     #[test]
     fn refusals_of_interrupt_masks_are_explained() {
-        assert!(text("EIO").contains("irq_affinity: the kernel manages its mask itself"));
+        assert!(text("EIO").contains("irq_affinity: the kernel manages its mask"));
         assert!(text("ENOSPC").contains("irq_affinity: these CPUs have no free interrupt vector"));
         assert!(!text("EIO").contains("sched_setaffinity"));
         assert!(explained("EGARBAGE").is_none() && explained("").is_none());

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 /// The document `quietcore.explain/1` of a boot line.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LintReport<'a> {
     /// The schema.
     pub schema: &'static str,
@@ -57,10 +58,10 @@ impl<'a> LintReport<'a> {
 #[must_use]
 pub fn lint_text(report: &LintReport, style: Style) -> String {
     let kernel = report.kernel.map_or_else(
-        || "any kernel (--kernel RELEASE names one)".to_owned(),
+        || "any kernel (select one with --kernel RELEASE)".to_owned(),
         |kernel| match report.kernel_assumed {
             true => format!(
-                "kernel {}, which this machine runs (assumed; --kernel RELEASE names another)",
+                "kernel {}, which this machine runs (assumed; select another with --kernel RELEASE)",
                 safe(kernel)
             ),
             false => format!("kernel {}", safe(kernel)),
@@ -71,7 +72,7 @@ pub fn lint_text(report: &LintReport, style: Style) -> String {
     text.wrapped_as(TextRole::Head, 0, 0, &format!("Boot line for {kernel}: {counts}"));
     text.wrapped(2, 2, &safe(report.cmdline));
     text.findings(GOOD_TO_KNOW, report.findings);
-    if report.suggested != report.cmdline.trim() {
+    if !report.suggested.is_empty() && report.suggested != report.cmdline.trim() {
         text.heading("Suggested");
         // On one line, for copying.
         writeln!(text, "{}", safe(report.suggested));

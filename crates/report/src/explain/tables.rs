@@ -1,6 +1,8 @@
-//! Looks up a word in all tables: knobs, settings, counters, classes, boot parameters, findings, kernel threads.
+//! Looks up a word in all tables: terms, knobs, settings, counters, classes, boot parameters, findings, kernel threads.
 
 use super::errors;
+use super::glossary::{glossary, of_term};
+use super::interrupts::numbered;
 use super::surroundings::Surroundings;
 use super::threads::of_thread;
 use super::{Explanation, sentence};
@@ -11,22 +13,36 @@ use observe::{CLASSES, COUNTERS, ClassRow, CounterDefinition, CounterFile, count
 use plan::lint::RULES;
 use plan::parameters::{ParameterCost, ParameterReader, ParameterRow, parameter, parameters};
 use plan::settings::{SettingRow, setting, settings};
-use plan::words::nearest;
+use plan::words::did_you_mean;
 use plan::{KNOBS, Knob, KnobUse, KnobValueKind};
 
-/// The word is in no table; these are the most similar ones.
+/// The word is in no table. It asks whether similar words are meant, if there are any.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SimilarWords(pub Vec<String>);
+pub struct UnknownWord(pub Option<String>);
 
-/// All meanings of a word.
+/// All meanings of a word. If it has none as it is written, its meanings in small or capital letters, or with `_` for each
+/// blank: `plan` shows the knob `rq_affinity` as `rq affinity`.
 ///
 /// # Errors
-/// [`SimilarWords`] for a word in no table.
-pub fn explain(word: &str, here: &dyn Surroundings) -> Result<Vec<Explanation>, SimilarWords> {
+/// [`UnknownWord`] for a word in no table.
+pub fn explain(word: &str, here: &dyn Surroundings) -> Result<Vec<Explanation>, UnknownWord> {
     let word = word.trim();
+    let spellings = [
+        word.to_owned(),
+        word.to_lowercase(),
+        word.to_uppercase(),
+        word.to_lowercase().replace(' ', "_"),
+    ];
+    let mut found = spellings.iter().map(|word| meanings(word, here));
+    let meant = || UnknownWord(did_you_mean(word, words().iter().map(String::as_str)));
+    found.find(|entries| !entries.is_empty()).ok_or_else(meant)
+}
+
+fn meanings(word: &str, here: &dyn Surroundings) -> Vec<Explanation> {
     // `nohz_full=2-3` asks about nohz_full.
     let name = word.split_once('=').map_or(word, |(name, _)| name);
     let mut entries = Vec::new();
+    entries.extend(of_term(word));
     entries.extend(numbered(word, here));
     entries.extend(
         KNOBS
@@ -50,35 +66,29 @@ pub fn explain(word: &str, here: &dyn Surroundings) -> Result<Vec<Explanation>, 
                 .map(|row| of_thread(word, row, here)),
         );
     }
-    if entries.is_empty() {
-        let all = words();
-        let near = nearest(word, all.iter().map(String::as_str), 5);
-        return Err(SimilarWords(near.into_iter().map(str::to_owned).collect()));
-    }
-    Ok(entries)
+    entries
 }
 
 /// Every available word, kind after kind.
 #[must_use]
 pub fn words() -> Vec<String> {
-    groups().into_iter().flat_map(|(_, names)| names).collect()
+    word_groups().into_iter().flat_map(|(_, names)| names).collect()
 }
 
-fn groups() -> Vec<(&'static str, Vec<String>)> {
+/// The titles of the kinds, each with its words.
+#[must_use]
+pub fn word_groups() -> Vec<(&'static str, Vec<String>)> {
     let own = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect::<Vec<String>>();
+    let knobs = KNOBS
+        .iter()
+        .flat_map(|knob| std::iter::once(&knob.name).chain(knob.aliases));
     let findings = RULES
         .iter()
         .map(|rule| rule.id)
         .chain(plan::findings().map(|row| row.id.as_str()));
     vec![
-        (
-            "Knobs",
-            own(KNOBS
-                .iter()
-                .flat_map(|knob| std::iter::once(&knob.name).chain(knob.aliases))
-                .copied()
-                .collect()),
-        ),
+        ("Terms", own(glossary().flat_map(|term| term.names).collect())),
+        ("Knobs", own(knobs.copied().collect())),
         ("Settings", own(settings().map(|row| row.name).collect())),
         ("Boot parameters", own(parameters().map(|row| row.name).collect())),
         ("Counters", own(COUNTERS.iter().map(|row| row.name).collect())),
@@ -97,7 +107,7 @@ fn groups() -> Vec<(&'static str, Vec<String>)> {
 #[must_use]
 pub fn contents_text(style: Style) -> String {
     let mut text = ReportText::new(style);
-    for (title, names) in groups() {
+    for (title, names) in word_groups() {
         text.painted(TextRole::Head, title);
         // Names with blanks are quoted for the shell.
         let quoted = names.into_iter().map(|name| match name.contains(' ') {
@@ -134,11 +144,11 @@ fn usage_text(knob: &Knob) -> String {
     let value = match (knob.takes, knob.usual) {
         (KnobValueKind::Nothing, _) => String::new(),
         (takes, "") => format!("={}", takes.text()),
-        (takes, usual) => format!("={} (usual: {usual})", takes.text()),
+        (takes, usual) => format!("={} (default: {usual})", takes.text()),
     };
     let by_name = format!("--with {}{value}", knob.name);
     match (knob.usage, knob.needed) {
-        (KnobUse::ByName, _) => format!("by name only: {by_name}"),
+        (KnobUse::ByName, _) => format!("only on request: {by_name}"),
         (KnobUse::From(profile), "") => {
             let profile = format!("{profile:?}").to_lowercase();
             format!("profile {profile} and above; {by_name}; --without {}", knob.name)
@@ -182,8 +192,8 @@ fn price(price: ParameterCost) -> &'static str {
         ParameterCost::None => "",
         ParameterCost::Speed => "speed elsewhere",
         ParameterCost::Power => "power and heat",
-        ParameterCost::Safety => "safety: faults stay unseen; never set without being asked for",
-        ParameterCost::Security => "security; never set without being asked for",
+        ParameterCost::Safety => "safety; never set unless requested",
+        ParameterCost::Security => "security; never set unless requested",
     }
 }
 
@@ -221,7 +231,7 @@ fn ipi(word: &str) -> Option<Explanation> {
         .part("where", "/proc/interrupts")
         .part(
             "which one",
-            "the text at the end of its row says it: the numbers changed between kernels",
+            "see the text at the end of its row: the numbers differ between kernels",
         )
         .part("kinds", kinds.join(", "))
     })
@@ -262,84 +272,29 @@ fn of_finding(word: &str) -> Option<Explanation> {
             Explanation::new("finding", rule.id, sentence(rule.truth))
                 .part("about", "boot lines")
                 .part("level", level_mark(rule.level).0)
-                .part("fix", rule.fix),
+                .part(
+                    "fix",
+                    if rule.fix.is_empty() {
+                        "none is needed"
+                    } else {
+                        rule.fix
+                    },
+                ),
         );
     }
     let row = plan::findings().find(|row| row.id.as_str() == word)?;
-    Some(Explanation::new("finding", row.id.as_str(), sentence(row.what)).part("about", row.about))
-}
-
-/// `irq/47`, with the machine's facts about it.
-fn numbered(word: &str, here: &dyn Surroundings) -> Option<Explanation> {
-    const WHAT: &str = "An interrupt of a device, with a number. It fires on one CPU of its mask.";
-    if word == "irq/N" {
-        return Some(Explanation::new("interrupt", word, WHAT).part("moved with", MOVE_IRQ));
-    }
-    let number: u32 = word.strip_prefix("irq/")?.split('-').next()?.parse().ok()?;
-    let entry = Explanation::new("interrupt", format!("irq/{number}"), WHAT);
-    let Some(seen) = here.interrupt(number) else {
-        return Some(
-            entry
-                .part("now", "this machine has no such interrupt")
-                .part("moved with", MOVE_IRQ),
-        );
-    };
-    let counts: u64 = seen.counts.iter().map(|(_, count)| count).sum();
-    let mut busiest = seen.counts.clone();
-    busiest.sort_by_key(|(cpu, count)| (std::cmp::Reverse(*count), *cpu));
-    let busiest: Vec<String> = busiest
-        .iter()
-        .take(4)
-        .map(|(cpu, count)| format!("{count} on CPU {cpu}"))
-        .collect();
-    let list = |set: &Option<machine::CpuSet>| set.as_ref().map_or("unknown".to_owned(), ToString::to_string);
-    let name = if seen.name.is_empty() {
-        "no driver has requested it"
-    } else {
-        &seen.name
-    };
-    let managed = movable(&seen, here);
     Some(
-        entry
-            .part("device", name)
-            .part("chip", seen.chip.clone())
-            .part("may fire on", format!("CPU {}", list(&seen.affinity)))
-            .part("fires on", format!("CPU {}", list(&seen.effective)))
-            .part(
-                "fired",
-                match counts {
-                    0 => "never since the boot".to_owned(),
-                    _ => format!("{counts} times since the boot: {}", busiest.join(", ")),
-                },
-            )
-            .part("can be moved", managed)
-            .part("moved with", MOVE_IRQ),
+        Explanation::new("finding", row.id.as_str(), sentence(row.what))
+            .part("about", row.about)
+            .part("level", level_mark(row.level).0)
+            .part("fix", row.fix),
     )
 }
-
-/// Whether writing its mask moves an interrupt, and why not.
-fn movable(seen: &machine::Interrupt, here: &dyn Surroundings) -> String {
-    match seen.immovable() {
-        Some(reason) if !reason.follows_managed_irq() => format!("no: {}", reason.why()),
-        Some(_) if here.lacks_managed_irq() => {
-            "no: the kernel manages its mask and refuses a change; isolcpus=managed_irq needs kernel 5.6".to_owned()
-        }
-        Some(_) => {
-            "no: the kernel manages its mask and refuses a change; isolcpus=managed_irq,CPUS at boot is the only way"
-                .to_owned()
-        }
-        None if seen.settable.or(seen.managed.map(|managed| !managed)).is_some() => "yes".to_owned(),
-        None => "this kernel does not tell before one tries".to_owned(),
-    }
-}
-
-const MOVE_IRQ: &str = "/proc/irq/N/smp_affinity_list (knob irq_affinity)";
 
 #[cfg(test)]
 mod tests {
     use super::super::surroundings::ExampleMachine;
     use super::*;
-    use machine::Interrupt;
 
     #[test]
     fn every_listed_word_has_an_explanation() {
@@ -348,11 +303,37 @@ mod tests {
         for word in all {
             let entries = explain(&word, &ExampleMachine::default()).unwrap();
             assert!(!entries.is_empty(), "{word}");
+            for Explanation { what, .. } in entries {
+                assert!(
+                    what.len() > 10 && what.ends_with('.'),
+                    "{word} has no sentence that explains it: {what:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn what_a_term_refers_to_has_an_explanation_too() {
+        for term in glossary() {
+            for word in term.see {
+                assert!(
+                    explain(word, &ExampleMachine::default()).is_ok(),
+                    "{:?}: {word}",
+                    term.names
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn every_finding_has_a_meaning_a_level_and_a_fix() {
+        let rules = RULES.iter().map(|rule| rule.id);
+        for id in plan::findings().map(|row| row.id.as_str()).chain(rules) {
+            let entry = of_finding(id).unwrap();
+            let labels: Vec<&str> = entry.parts.iter().map(|part| part.label).collect();
             assert!(
-                entries
-                    .iter()
-                    .all(|entry| entry.what.len() > 10 && entry.what.ends_with('.')),
-                "{word}"
+                entry.what.len() > 10 && labels == ["about", "level", "fix"],
+                "{id}: {entry:?}"
             );
         }
     }
@@ -385,8 +366,14 @@ mod tests {
             ("nohz_full=2-3", vec!["boot parameter"]),
             ("nmi_watchdog", vec!["knob", "boot parameter"]),
             ("mce-off", vec!["finding"]),
-            ("smt-sibling", vec!["finding"]),
+            ("smt-sibling", vec!["term", "finding"]),
             ("irq-new", vec!["finding"]),
+            ("Stray", vec!["term"]),
+            ("boot-line", vec!["term", "finding"]),
+            ("tsc", vec!["term", "boot parameter"]),
+            ("IRQ_AFFINITY", vec!["knob"]),
+            ("Irq-Lingers", vec!["finding"]),
+            ("einval", vec!["error number"]),
         ] {
             assert_eq!(kinds(word), wanted, "{word}");
         }
@@ -394,51 +381,15 @@ mod tests {
 
     #[test]
     fn unknown_words_suggest_the_nearest() {
-        let near = |word: &str| explain(word, &ExampleMachine::default()).unwrap_err().0;
-        assert_eq!(near("rq_afinity").first().map(String::as_str), Some("rq_affinity"));
-        assert_eq!(near("isolcpu").first().map(String::as_str), Some("isolcpus"));
-        assert!(near("").is_empty() && near("\u{1b}[2Jxxxxxxxxxxxxxxxxxx").is_empty());
-    }
-
-    #[test]
-    fn an_interrupt_shows_its_state_on_this_machine() {
-        let seen = Interrupt {
-            irq: 47,
-            name: "ahci".to_owned(),
-            affinity: machine::CpuSet::parse_list("0-3").ok(),
-            managed: Some(true),
-            counts: vec![(0, 5), (3, 70)],
-            ..Interrupt::default()
-        };
-        let entries = explain(
-            "irq/47",
-            &ExampleMachine {
-                interrupt: Some(seen.clone()),
-                ..ExampleMachine::default()
-            },
-        )
-        .unwrap();
-        let text = crate::explain::explain_text(&entries, Style::Plain);
-        for part in [
-            "ahci",
-            "CPU 0-3",
-            "75 times since the boot: 70 on CPU 3, 5 on CPU 0",
-            "isolcpus=managed_irq",
+        let meant = |word: &str| explain(word, &ExampleMachine::default()).unwrap_err().0;
+        for (typo, first) in [
+            ("rq_afinity", "rq_affinity"),
+            ("isolcpu", "isolcpus"),
+            ("partiton", "partition"),
         ] {
-            assert!(
-                text.split_whitespace().collect::<Vec<_>>().join(" ").contains(part),
-                "{part} in {text}"
-            );
+            let asked = meant(typo).unwrap();
+            assert!(asked.starts_with(&format!("did you mean {first}")), "{typo}: {asked}");
         }
-        let old = ExampleMachine {
-            interrupt: Some(seen),
-            lacks_managed_irq: true,
-            ..ExampleMachine::default()
-        };
-        let text = crate::explain::explain_text(&explain("irq/47", &old).unwrap(), Style::Plain);
-        assert!(
-            text.contains("needs kernel 5.6") && !text.contains("at boot is the only way"),
-            "{text}"
-        );
+        assert_eq!((meant(""), meant("\u{1b}[2Jxxxxxxxxxxxxxxxxxx")), (None, None));
     }
 }

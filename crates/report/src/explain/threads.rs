@@ -14,11 +14,11 @@ pub(super) fn of_thread(word: &str, row: &KernelThread, here: &dyn Surroundings)
         ),
         Movability::Free => (
             "yes, like any task: sched_setaffinity, or a cpuset (knob task_placement)",
-            "it is started where its parent kthreadd may run; isolcpus= alone does not limit that before 7.0",
+            "it starts where its parent kthreadd may run; isolcpus= alone does not limit that before 7.0",
         ),
         Movability::Follows => (
-            "not by itself: it follows what it works for",
-            "what it works for may be done there",
+            "not by itself: it follows the object it works for",
+            "move that object elsewhere",
         ),
     };
     let knob = match row.pattern {

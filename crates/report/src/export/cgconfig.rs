@@ -32,15 +32,14 @@ fn write(subject: &ExportSubject) -> Result<Vec<ExportedFile>, ExportObstacle> {
             },
         ]),
         Some(_) => Err(ExportObstacle {
-            why:
-                "cpusets are cgroup v2 on this machine, and cgconfig.conf cannot make a partition there and read back \
-                  whether it is valid"
-                    .to_owned(),
-            next: "use --export systemd or --export shell".to_owned(),
+            why: "cpusets use cgroup v2 on this machine; cgconfig.conf cannot create a partition there and verify it"
+                .to_owned(),
+            next: "use --format systemd or --format shell".to_owned(),
         }),
         None => Err(ExportObstacle {
-            why: "no cpuset controller is mounted on this machine, and cgconfig.conf sets up nothing else".to_owned(),
-            next: "use --export shell".to_owned(),
+            why: "no cpuset controller is mounted on this machine, and cgconfig.conf configures nothing else"
+                .to_owned(),
+            next: "use --format shell".to_owned(),
         }),
     }
 }
@@ -49,13 +48,13 @@ fn configuration(subject: &ExportSubject, hierarchy: &Hierarchy) -> String {
     let plan = subject.plan;
     let mut text = comments(&[
         &format!(
-            "{}, CPU {} for everything else: cpusets of cgroup v1, made by `cgconfigparser -l {CONFIGURATION}`.",
+            "{}, CPU {} for everything else: cpusets of cgroup v1, created by `cgconfigparser -l {CONFIGURATION}`.",
             subject.promise(),
             plan.housekeeping
         ),
-        "Let a user put tasks in: write the name under `task`. Let a user change the set too: under `admin`.",
-        "What this file cannot: move tasks that are there already, stop the root from balancing its load, move \
-         interrupts and kernel work. The service beside it does that. Nothing here works on cgroup v2.",
+        "To let a user put tasks in, write the name under `task`; to let a user change the set too, under `admin`.",
+        "Limits: this file does not move existing tasks, stop load balancing in the root, or move interrupts and \
+         kernel work. The service next to it does. Nothing here works on cgroup v2.",
     ]);
     text.push_str(&subject.notes());
     for change in subject.changes() {
@@ -151,7 +150,7 @@ fn service_lines(subject: &ExportSubject) -> ServiceLines {
                 start.push_str(&format!("ExecStart{word}=-{}\n", print_to(value, path)));
                 lines.stop.push(match &change.before {
                     Some(former) => format!("ExecStop=-{}\n", print_to(former, path)),
-                    None => comment(&format!("{path} stays: what was there before is unknown.")),
+                    None => comment(&format!("{path} is not restored: its former value is unknown.")),
                 });
             }
             Action::MoveTasks { from, to, who, .. } => {
@@ -169,7 +168,7 @@ fn service_lines(subject: &ExportSubject) -> ServiceLines {
             | Action::CycleCpus { .. }
             | Action::StartSlice { .. }
             | Action::RemoveSet { .. } => {
-                let missing = format!("Not here: {} ({})", change.target, change.why);
+                let missing = format!("Left out: {} ({})", change.target, change.why);
                 lines.after.push_str(&comment(&missing));
             }
         }
@@ -185,18 +184,18 @@ fn service(subject: &ExportSubject) -> String {
     } = service_lines(subject);
     stop.reverse();
     let about = comments(&[
-        "The cpusets of /etc/cgconfig.conf at boot, then what is no cgroup. Needs cgconfigparser and cgclear (package \
-         cgroup-tools or libcgroup-tools).",
-        "What it cannot: read back whether each write took; keep pins that the kernel drops when it moves a task \
-         (before 6.2); know values other than those of the day when this was written, which are what stopping \
-         it gives back; move kernel threads that may not change their cgroup, kthreadd among them. Numbers of \
-         interrupts may differ after a reboot. A line that fails is skipped.",
+        "Creates the cpusets of /etc/cgconfig.conf at boot, then sets everything that is not a cgroup. Needs \
+         cgconfigparser and cgclear (package cgroup-tools or libcgroup-tools).",
+        "Limits: it does not verify writes; it does not keep pinning that the kernel drops when it moves a task \
+         (before 6.2); stopping it restores the values of the day when it was written; it does not move kernel threads \
+         that cannot change their cgroup, such as kthreadd. Interrupt numbers may differ after a reboot. A line that \
+         fails is skipped.",
     ]);
     format!(
         "{about}
 [Unit]
 Description=CPU {isolated} for partition {name} alone (cgconfig)
-# The way out: add quietcore=off to the boot line.
+# To skip this unit, add quietcore=off to the boot line.
 ConditionKernelCommandLine=!quietcore=off
 # After network and remote login, so that a mistake can be undone remotely.
 After=network.target ssh.service sshd.service systemd-user-sessions.service
@@ -207,8 +206,8 @@ RemainAfterExit=yes
 Delegate=yes
 {before}ExecStart=/usr/sbin/cgconfigparser -l {CONFIGURATION}
 {after}
-# Backwards.
-{stop}# Sends the tasks of the sets to the root, then removes them.
+# Undo, in reverse order.
+{stop}# Moves the tasks of the sets to the root, then removes the sets.
 ExecStop=/usr/sbin/cgclear -l {CONFIGURATION}
 
 [Install]

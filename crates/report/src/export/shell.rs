@@ -21,7 +21,7 @@ fn write(subject: &ExportSubject) -> Result<Vec<ExportedFile>, ExportObstacle> {
     let plan = subject.plan;
     let mut text = String::from("#!/bin/sh\n");
     text.push_str(&comment(&format!(
-        "{}; CPU {} has everything else. Written by quietcore: the same changes as `quietcore apply {}` would make.",
+        "{}; everything else runs on CPU {}. Written by quietcore: makes the same changes as `quietcore apply {}`.",
         subject.promise(),
         plan.housekeeping,
         subject.arguments(quote::shell).join(" ")
@@ -29,14 +29,14 @@ fn write(subject: &ExportSubject) -> Result<Vec<ExportedFile>, ExportObstacle> {
     text.push_str("#\n");
     text.push_str(&comments(&[
         "Needs root, a POSIX shell, awk and taskset (util-linux or busybox). Arguments: apply, undo, status.",
-        "Exit status: 0 done; 1 failed, or not as planned; 2 wrong usage; 3 not root (status: not applied); 4 this \
-         machine is not that of the plan, or cannot; 5 applied already, or another program changed something since, \
-         which is named and left alone.",
-        "It holds for this boot of this machine: interrupts get other numbers at the next. Write it again then.",
-        "What it cannot, and quietcore can: `undo` gives back the affinity of every thread that lives through it, but \
-         what else the kernel changes because of a write (pins of other cgroups, masks after a CPU went offline) it \
-         does not know; threads of real-time programs that still spin in the partition are not demoted first; the \
-         kernel's own reason for a refusal is not shown.",
+        "Exit status: 0 done; 1 failed, or not as planned; 2 wrong usage; 3 not root (status: not applied); 4 wrong \
+         machine, or not possible; 5 already applied, or another program changed something since then, which is \
+         reported and left alone.",
+        "Valid only until this machine restarts: interrupt numbers then change. Write it again after a restart.",
+        "Limits compared with quietcore: `undo` restores the affinity of every thread that still exists, but not what \
+         else the kernel changes because of a write (pinning in other cgroups, masks after a CPU went offline); \
+         real-time threads that spin in the partition are not demoted first; the kernel's reason for a refusal is not \
+         shown.",
     ]));
     let notes = subject.notes();
     if !notes.is_empty() {

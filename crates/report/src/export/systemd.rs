@@ -7,7 +7,7 @@ use machine::Version;
 
 pub(super) const FORM: ExportForm = ExportForm {
     name: "systemd",
-    about: "a service that runs quietcore at boot, with slices that stay away",
+    about: "a service that runs quietcore at boot, with slices that stay off these CPUs",
     write,
 };
 
@@ -42,14 +42,14 @@ fn service(subject: &ExportSubject, is_v2: bool) -> ExportedFile {
     let plan = subject.plan;
     let slice = quote::unit_name(&plan.partition);
     let mut text = comments(&[
-        "Makes the partition, moves tasks, interrupts and kernel work at boot, and takes all of it back when it is \
+        "Creates the partition and moves tasks, interrupts and kernel work at boot, and undoes all of it when it is \
          stopped. Works with every version of systemd.",
-        "The path of quietcore is a guess: change it to where the program is.",
+        "The path of quietcore is a guess: change it to the installed program.",
     ]);
     if !is_v2 {
         text.push_str(&comment(
-            "On this machine cpusets are cgroup v1, where systemd has no AllowedCPUs=. So there are no files for its \
-             slices: the service alone moves their tasks, and children stay where their parents are.",
+            "On this machine cpusets use cgroup v1, where systemd has no AllowedCPUs=. So there are no files for its \
+             slices: only the service moves their tasks, and children stay with their parents.",
         ));
     }
     text.push_str(&subject.notes());
@@ -62,7 +62,7 @@ fn service(subject: &ExportSubject, is_v2: bool) -> ExportedFile {
         "
 [Unit]
 Description=CPU {isolated} for partition {name} alone
-# The way out: add quietcore=off to the boot line.
+# To skip this unit, add quietcore=off to the boot line.
 ConditionKernelCommandLine=!quietcore=off
 # After network and remote login, so that a mistake can be undone remotely.
 After=network.target ssh.service sshd.service systemd-user-sessions.service
@@ -90,9 +90,9 @@ WantedBy=multi-user.target
 fn drop_in(subject: &ExportSubject, unit: &str, section: &str) -> ExportedFile {
     let plan = subject.plan;
     let mut text = comments(&[
-        "systemd 244 or later, cgroup v2. Without it systemd may widen this unit to all CPUs again when it writes its \
-         settings again. Active after `systemctl daemon-reload` or, at the latest, a reboot.",
-        "Stopping the service does not undo this: remove the file for that.",
+        "systemd 244 or later, cgroup v2. Without it systemd may widen this unit to all CPUs again when it rewrites \
+         its settings. Active after `systemctl daemon-reload` or, at the latest, a reboot.",
+        "Stopping the service does not undo this: remove the file to undo it.",
     ]);
     text.push_str(&format!("[{section}]\nAllowedCPUs={}\n", plan.housekeeping));
     file(
@@ -106,21 +106,21 @@ fn slice(subject: &ExportSubject) -> ExportedFile {
     let name = quote::unit_name(&plan.partition);
     let mut text = comments(&[
         &format!(
-            "systemd 244 or later, cgroup v2. The way without quietcore: a service with Slice={name}.slice runs on \
-             CPU {}, and the drop-ins keep the other slices away.",
+            "systemd 244 or later, cgroup v2. Isolation without quietcore: a service with Slice={name}.slice runs on \
+             CPU {}, and the drop-ins move the other slices away.",
             plan.isolated
         ),
         &format!(
-            "What it cannot: the scheduler goes on balancing these CPUs (for that, boot with isolcpus=domain,{}), and \
-             kernel threads and interrupts stay. It cannot be there together with quietcore's partition, which needs \
-             the CPUs for itself; so starting one stops the other.",
+            "Limits: the scheduler still balances load over these CPUs (boot with isolcpus=domain,{} to change that), \
+             and kernel threads and interrupts stay. It conflicts with quietcore's partition, which needs exclusive \
+             CPUs, so starting one stops the other.",
             plan.isolated
         ),
     ]);
     text.push_str(&format!(
         "
 [Unit]
-Description=What runs on CPU {isolated}
+Description=Programs on CPU {isolated}
 Before=slices.target
 
 [Slice]
@@ -137,13 +137,13 @@ AllowedCPUs={isolated}
 fn manager(subject: &ExportSubject, is_v2: bool) -> ExportedFile {
     let plan = subject.plan;
     let mut text = comments(&[
-        "CPUAffinity= pins the first process, and with it every service that does not set its own. It takes a reboot \
-         (or `systemctl daemon-reexec`, for what starts later), and it is a pin: no `undo` takes it from running \
-         services again. So it is switched off here.",
+        "CPUAffinity= pins the first process, and therefore every service that does not set its own. It needs a reboot \
+         (or `systemctl daemon-reexec`, for services started later), and it is a pin: `undo` does not remove it from \
+         running services. So it is disabled here.",
         if is_v2 {
             "With AllowedCPUs= of the slices it is not needed."
         } else {
-            "On cgroup v1 it is the only way of systemd itself to keep services away before the service has started."
+            "On cgroup v1 only this setting moves services away before they start."
         },
     ]);
     text.push_str(&format!("[Manager]\n#CPUAffinity={}\n", plan.housekeeping));

@@ -76,7 +76,7 @@ fn write(subject: &ExportSubject) -> Result<Vec<ExportedFile>, ExportObstacle> {
             mode: 0o644,
             content: format!(
                 "{}isolated_cores={}\n",
-                comment("CPUs that are given away, as a list. The profile reads it from here."),
+                comment("The isolated CPUs, as a list. The profile reads it from here."),
                 subject.plan.isolated
             ),
         },
@@ -107,7 +107,7 @@ fn profile_lines(subject: &ExportSubject) -> ProfileLines {
             TunedEquivalent::Scheduler | TunedEquivalent::Partition => {}
             TunedEquivalent::Sysctl(..) | TunedEquivalent::Sysfs(..) | TunedEquivalent::Nothing => {
                 lines.lost.push_str(&comment(&format!(
-                    "Not here, TuneD cannot write it: {} ({})",
+                    "Left out, because TuneD cannot write it: {} ({})",
                     change.target, change.why
                 )));
             }
@@ -121,19 +121,19 @@ fn profile(subject: &ExportSubject, name: &str, variables: &str) -> String {
     let lines = profile_lines(subject);
     let mut text = comments(&[
         &format!(
-            "Active with `tuned-adm profile {name}`, undone with `tuned-adm off`. Newer versions of TuneD \
-         keep profiles in /etc/tuned/profiles: put the directory there then."
+            "Activate it with `tuned-adm profile {name}`, undo it with `tuned-adm off`. Newer versions of TuneD keep \
+             profiles in /etc/tuned/profiles: put the directory there then."
         ),
-        "What it cannot: TuneD makes no cpuset partition (it knows cgroup v1 only, and no isolated partitions). The \
-         scheduler stops balancing these CPUs only by isolcpus= in [bootloader], so after a reboot. Threads and \
-         interrupts are pinned instead, those that TuneD meets later too; `tuned-adm off` lets all of them run \
-         everywhere, whatever they were pinned to before.",
-        "On Debian [irqbalance] writes /etc/sysconfig/irqbalance, which irqbalance does not read there, and \
-         [bootloader] needs /etc/grub.d/00_tuned; add the line by hand where that is missing.",
+        "Limits: TuneD creates no cpuset partition (it supports cgroup v1 only, and no isolated partitions). The \
+         scheduler stops balancing these CPUs only with isolcpus= in [bootloader], after a reboot. Threads and \
+         interrupts are pinned instead, including later ones; `tuned-adm off` lets all of them run everywhere, \
+         whatever their previous affinity.",
+        "On Debian, [irqbalance] writes /etc/sysconfig/irqbalance, which irqbalance does not read there, and \
+         [bootloader] needs /etc/grub.d/00_tuned; if that is missing, add the line by hand.",
     ]);
     if !subject.intent.irq_here.is_empty() {
         text.push_str(&comment(
-            "Not here: the interrupts of --irq-here. [scheduler] takes every interrupt away from these CPUs.",
+            "Left out: the interrupts of --irq-here. [scheduler] moves every interrupt away from these CPUs.",
         ));
     }
     text.push_str(&lines.lost);
@@ -150,8 +150,8 @@ include={variables}
         plan.isolated,
         plan.partition,
         comment(
-            "TuneD's own profile does more than this plan: no deep idle states, no NMI watchdog, nosoftlockup, no \
-             huge pages. Include it where that is wanted; it reads isolated_cores from here.",
+            "TuneD's own profile does more than this plan: no deep idle states, no NMI watchdog, nosoftlockup, no huge \
+             pages. Include it if you want that; it reads isolated_cores from here.",
         )
     ));
     for (section, lines) in [("sysctl", lines.sysctl), ("sysfs", lines.sysfs)] {

@@ -124,7 +124,7 @@ fn summarise(text: &mut ReportText, machine: &Machine, cpus: &[&Cpu], marks: &Ma
     }
     let rows = LabelledLines::new(machine, cpus, rows);
     rows.write(text, cpus, |here| wrap(&marked_set(here, marks), rows.indent, COLUMNS));
-    text.wrapped_as(TextRole::Quiet, 2, 2, "--cpus LIST draws some of them one by one");
+    text.wrapped_as(TextRole::Quiet, 2, 2, "--cpus CPUS draws single CPUs");
 }
 
 /// `CPU 0-63; t 2-63; ^ 0`: the CPUs, and which of them have a mark.
@@ -165,7 +165,7 @@ fn legend(text: &mut ReportText, machine: &Machine, cpus: &[&Cpu], marks: &Marks
     let seen = marks.0.iter().filter(|mark| mark.cpus.intersects(&set));
     words.extend(seen.map(|mark| format!("{} {}", mark.letter, mark.meaning)));
     if machine.tasks.is_none() {
-        words.push("which CPUs are busy is unknown here".to_owned());
+        words.push("the busy CPUs are unknown".to_owned());
     }
     let mut used = 2;
     write!(text, "\n  ");

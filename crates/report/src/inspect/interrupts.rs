@@ -12,7 +12,7 @@ pub(super) fn write(text: &mut ReportText, machine: &Machine, view: &InspectView
     text.painted(TextRole::Head, &title);
     writeln!(text);
     let Some(interrupts) = &machine.interrupts else {
-        writeln!(text, "  Unknown: /proc/interrupts and /proc/irq are not here.");
+        writeln!(text, "  Unknown: /proc/interrupts and /proc/irq are missing.");
         return;
     };
     let table = IrqTable {
@@ -25,7 +25,7 @@ pub(super) fn write(text: &mut ReportText, machine: &Machine, view: &InspectView
         .filter(|irq| !narrowed || table.may(irq) || table.fires(irq) || table.here(irq) > 0)
         .collect();
     // Order by importance: those that fire there, those that may fire there, the rest.
-    shown.sort_by_key(|irq| (!table.fires(irq), !table.may(irq), irq.irq));
+    shown.sort_unstable_by_key(|irq| (!table.fires(irq), !table.may(irq), irq.irq));
     text.painted(TextRole::Quiet, &table.head());
     view.interrupts
         .write_rows(text, &shown, |text, irq| table.write_row(text, irq));
@@ -120,19 +120,19 @@ impl IrqTable {
         for (is_needed, line) in [
             (
                 !self.everything,
-                "! fires on these CPUs   ? its mask lets it; the chip chose another CPU",
+                "! fires on these CPUs   ? its mask allows these CPUs; the chip chose another",
             ),
             (
                 has("m"),
-                "m managed: the kernel spreads the device's queues itself and refuses a change",
+                "m managed: the kernel distributes the device's queues and refuses a change",
             ),
             (
                 has("f"),
-                "f fixed: a timer, one of each CPU, or one whose chip accepts no mask",
+                "f fixed: a timer, a per-CPU interrupt, or one whose chip accepts no mask",
             ),
             (
                 true,
-                "Timers, IPIs and other interrupts without a number are not in this list.",
+                "Timers, IPIs and other interrupts without a number are not listed.",
             ),
         ] {
             if is_needed {
@@ -162,7 +162,7 @@ fn total(irq: &Interrupt) -> u64 {
 /// The CPUs with the highest counts: `cpu1 1,027,781`.
 fn where_counted(irq: &Interrupt) -> String {
     let mut counts: Vec<&(u32, u64)> = irq.counts.iter().collect();
-    counts.sort_by_key(|(cpu, count)| (std::cmp::Reverse(*count), *cpu));
+    counts.sort_unstable_by_key(|(cpu, count)| (std::cmp::Reverse(*count), *cpu));
     let text = |(cpu, count): &&(u32, u64)| format!("cpu{cpu} {}", grouped(*count));
     match counts.as_slice() {
         [] => "never".to_owned(),

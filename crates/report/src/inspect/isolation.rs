@@ -61,8 +61,8 @@ const BOOT_WORDS: [&str; 12] = [
 
 pub(super) fn write(text: &mut ReportText, machine: &Machine) {
     let isolation = &machine.isolation;
-    let isolcpus = set(&isolation.boot_isolated, "out of the scheduler's domains since boot");
-    let nohz_full = set(&isolation.nohz_full, "the tick stops there while one task runs");
+    let isolcpus = set(&isolation.boot_isolated, "excluded from scheduling domains at boot");
+    let nohz_full = set(&isolation.nohz_full, "tick may stop while one task runs");
     let workqueues = match &isolation.workqueue_cpumask {
         None => "unknown".to_owned(),
         Some(set) => format!("CPU {set} run unbound work"),
@@ -71,14 +71,14 @@ pub(super) fn write(text: &mut ReportText, machine: &Machine) {
     if partitions.is_empty() {
         partitions.push(match machine.cgroups.cpuset {
             Some(_) => "none".to_owned(),
-            None => "unknown: no cpuset controller here".to_owned(),
+            None => "unknown: there is no cpuset controller".to_owned(),
         });
     }
     let names = std::iter::once("partitions").chain(std::iter::repeat(""));
     let slices = isolation.kept_free.as_ref().map(|cpus| {
         format!(
-            "CPU {cpus} kept free by AllowedCPUs of system.slice, user.slice and init.scope; kernel threads and interrupts \
-            are not kept away"
+            "AllowedCPUs of system.slice, user.slice and init.scope blocks services and sessions from CPU {cpus}; \
+             kernel threads and interrupts may still run there"
         )
     });
     let mut lines = vec![
@@ -91,7 +91,7 @@ pub(super) fn write(text: &mut ReportText, machine: &Machine) {
     ];
     lines.extend(names.zip(partitions));
     lines.extend(slices.map(|slices| ("slices", slices)));
-    text.heading("Isolation in force");
+    text.heading("Active isolation");
     for (name, value) in lines {
         writeln!(text, "  {name:14} {}", wrap(&value, 17, COLUMNS));
     }
@@ -129,7 +129,7 @@ fn describe(partition: &Partition) -> String {
         Version::V1 => ("v1", "no load balancing".to_owned()),
         Version::V2 => ("v2", kind.to_owned()),
     };
-    let invalid = invalid.map_or_else(String::new, |why| format!("; INVALID, takes nothing: {}", safe(why)));
+    let invalid = invalid.map_or_else(String::new, |why| format!("; INVALID, has no effect: {}", safe(why)));
     format!("{} ({version}): {cpus}, {how}{invalid}", safe(&partition.name))
 }
 
@@ -140,8 +140,8 @@ fn interrupts(machine: &Machine) -> String {
         _ => String::new(),
     };
     match &isolation.default_smp_affinity {
-        None => format!("where new ones go is unknown{boot}"),
-        Some(set) => format!("new ones go to CPU {set}{boot}"),
+        None => format!("CPUs of new interrupts are unknown{boot}"),
+        Some(set) => format!("new interrupts go to CPU {set}{boot}"),
     }
 }
 

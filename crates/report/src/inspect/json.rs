@@ -77,6 +77,11 @@ pub fn inspect_json(machine: &Machine, view: &InspectView, out: &mut dyn Write) 
     out.write_all(b"\n")
 }
 
+/// The document, as a type without closures.
+#[cfg(feature = "schema")]
+pub(crate) type InspectDocumentForm<'a> =
+    InspectDocument<'a, Vec<machine::Cpu>, Vec<PartitionRow<'a>>, Vec<TaskRow<'a>>, Vec<IrqRow<'a>>>;
+
 /// A sequence that is generated while it is written.
 struct RowSequence<F>(F);
 
@@ -95,52 +100,84 @@ where
 }
 
 #[derive(Serialize)]
-struct InspectDocument<'a, C: Serialize, P: Serialize, T: Serialize, I: Serialize> {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(crate) struct InspectDocument<'a, C: Serialize, P: Serialize, T: Serialize, I: Serialize> {
     schema: &'static str,
+    /// Whether the machine is the running one or a captured one.
     origin: Origin,
+    /// The kernel.
     kernel: KernelRow<'a>,
+    /// Name of the processor.
     model_name: Option<&'a str>,
+    /// The hypervisor, if the machine is a guest and it is known.
     hypervisor: Option<&'a str>,
+    /// CPUs that the machine can have; `None` is unknown.
     possible: &'a Option<CpuSet>,
+    /// CPUs that are plugged in; `None` is unknown.
     present: &'a Option<CpuSet>,
+    /// CPUs that are online.
     online: &'a CpuSet,
+    /// The selected CPUs.
     cpus: C,
+    /// The NUMA nodes.
     nodes: &'a [Node],
+    /// The caches.
     caches: &'a [Cache],
+    /// What is isolated, by boot line or at run time.
     isolation: IsolationRow<'a, P>,
+    /// Cgroups with a cpuset.
     cgroups: CgroupsRow<'a>,
+    /// Files that exist but could not be read.
     unreadable: &'a [UnreadableFile],
     // Outer `None`: not requested. Inner `None`: requested, but unknown, which is `null`.
+    /// The tasks, with `--tasks`; `null` is unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     tasks: Option<Option<T>>,
+    /// The interrupts, with `--irqs`; `null` is unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     irqs: Option<Option<I>>,
 }
 
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct KernelRow<'a> {
+    /// Its release.
     release: Option<&'a str>,
+    /// Its preemption model.
     preemption: Option<Preemption>,
+    /// Its boot line.
     cmdline: Option<&'a str>,
+    /// Identifier of this boot.
     boot_id: Option<&'a str>,
+    /// Its clock source.
     clocksource: Option<&'a str>,
+    /// The active word of `/sys/kernel/security/lockdown`.
     lockdown: Option<&'a str>,
+    /// `sched_rt_runtime_us`, in microseconds; -1 is unlimited.
     sched_rt_runtime_us: Option<i64>,
 }
 
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "IsolationRow"))]
 struct IsolationRow<'a, P: Serialize> {
     #[serde(flatten)]
     isolation: &'a Isolation,
+    /// Cpusets that take CPUs from the rest.
     partitions: P,
 }
 
 #[derive(Serialize)]
-struct PartitionRow<'a> {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(crate) struct PartitionRow<'a> {
+    /// Its path below the mount.
     name: &'a str,
+    /// Its version of cgroups.
     hierarchy: Version,
+    /// Its CPUs; `None` is unknown.
     cpus: Option<&'a CpuSet>,
+    /// The word in `cpuset.cpus.partition`; on v1 `isolated`.
     kind: &'a str,
+    /// Why the kernel calls it invalid; `None` if it is valid.
     invalid: Option<&'a str>,
 }
 
@@ -158,32 +195,53 @@ impl<'a> From<&'a Partition> for PartitionRow<'a> {
 }
 
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct CgroupsRow<'a> {
+    /// The hierarchy with the cpuset controller; `None` without one.
     cpuset: Option<CpusetRow<'a>>,
+    /// Other programs that manage cgroups.
     owners: &'a [machine::Owner],
 }
 
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct CpusetRow<'a> {
+    /// Its version of cgroups.
     hierarchy: Version,
+    /// Where it is mounted.
     mount: &'a str,
+    /// Whether it is mounted read-only.
     read_only: bool,
+    /// Number of its cpusets.
     sets: usize,
 }
 
 #[derive(Serialize)]
-struct TaskRow<'a> {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(crate) struct TaskRow<'a> {
+    /// Its process.
     pid: u32,
+    /// Its TID.
     tid: u32,
+    /// Its name.
     comm: &'a str,
+    /// Its state, as one letter of `/proc/PID/stat`.
     state: char,
+    /// The CPU that it ran on last.
     cpu: Option<CpuId>,
+    /// Its affinity; `None` is unknown.
     allowed: &'a Option<CpuSet>,
+    /// Its scheduling policy.
     policy: Policy,
+    /// Its real-time priority, 1 to 99; else 0.
     priority: u32,
+    /// Its nice value.
     nice: i32,
+    /// Whether its affinity can be changed.
     movable: bool,
+    /// Whether it is a kernel thread.
     kernel: bool,
+    /// Its cgroup; absent if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     cgroup: Option<&'a str>,
 }
@@ -208,15 +266,25 @@ impl<'a> From<&'a Task> for TaskRow<'a> {
 }
 
 #[derive(Serialize)]
-struct IrqRow<'a> {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(crate) struct IrqRow<'a> {
+    /// Its number.
     irq: u32,
+    /// Names of its actions, joined by `,`; empty if no driver has requested it.
     name: &'a str,
+    /// Chip and trigger as the kernel prints them.
     chip: &'a str,
+    /// Its affinity; `None` is unknown.
     affinity: &'a Option<CpuSet>,
+    /// CPUs that it is delivered to; `None` is unknown.
     effective: &'a Option<CpuSet>,
+    /// Whether the kernel manages its mask; `None` is unknown.
     managed: Option<bool>,
     /// Why writing its mask does not move it; `null` if no reason is known.
+    #[cfg_attr(feature = "schema", schemars(extend("enum" = ["per_cpu", "managed", "timer", "fixed", null])))]
     immovable: Option<&'static str>,
+    /// Counts since boot by CPU; omitted CPUs counted nothing.
+    #[cfg_attr(feature = "schema", schemars(with = "std::collections::BTreeMap<u32, u64>"))]
     counts: CountsByCpu<'a>,
 }
 

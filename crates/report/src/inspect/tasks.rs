@@ -16,7 +16,7 @@ pub(super) fn write(text: &mut ReportText, machine: &Machine, view: &InspectView
     let Some(tasks) = &machine.tasks else {
         writeln!(
             text,
-            "  Unknown: /proc shows no tasks here (a capture without them, or hidepid)."
+            "  Unknown: /proc lists no tasks (a capture without them, or hidepid)."
         );
         return;
     };
@@ -86,7 +86,7 @@ impl TaskTable<'_> {
             return;
         }
         let mut tasks: Vec<&Task> = tasks.to_vec();
-        tasks.sort_by_key(|task| (!is_there(task, self.cpus), task.cpu, task.pid, task.key.tid));
+        tasks.sort_unstable_by_key(|task| (!is_there(task, self.cpus), task.cpu, task.pid, task.key.tid));
         let head = columns(["PSR", "PID", "TID", "POL", "RTPRIO", "ALLOWED", "NAME"]);
         text.painted(TextRole::Quiet, &head);
         self.view
@@ -165,33 +165,37 @@ fn explain(text: &mut ReportText, tasks: &[&Task]) {
         return;
     }
     writeln!(text);
-    text.painted(TextRole::Quiet, "  What they do, and how they are kept quiet:");
+    text.painted(TextRole::Quiet, "  What they do, and how to reduce their work:");
     for (pattern, (row, tasks)) in known {
         entry(text, pattern, tasks.len(), row);
     }
 }
 
 fn per_cpu_threads(text: &mut ReportText, tasks: &[&Task], cpus: &CpuSet) {
-    write_title(text, "Threads whose CPUs the kernel lets no user set", tasks.len());
+    write_title(
+        text,
+        "Threads whose affinity the kernel lets no user change",
+        tasks.len(),
+    );
     let (known, unknown) = kinds(tasks);
     for (pattern, (row, tasks)) in known {
         entry(text, pattern, tasks.len(), row);
     }
     if !unknown.is_empty() {
         let mut names: Vec<String> = unknown.iter().map(|task| safe_cut(&task.comm, 24)).collect();
-        names.sort();
+        names.sort_unstable();
         names.dedup();
         let shown = names.iter().take(12).cloned().collect::<Vec<_>>().join(", ");
         let more = match names.len().saturating_sub(12) {
             0 => String::new(),
             more => format!(" and {more} more"),
         };
-        let others = format!("others, which no table here knows: {shown}{more}");
+        let others = format!("others, which are not in quietcore's table: {shown}{more}");
         text.wrapped(2, 4, &others);
     }
     if !tasks.is_empty() {
         let whose = if cpus.len() == 1 { "this" } else { "their" };
-        let note = format!("They run only when there is work for {whose} CPU.");
+        let note = format!("They run only when {whose} CPU has work for them.");
         text.wrapped_as(TextRole::Quiet, 2, 2, &note);
     }
 }

@@ -4,7 +4,7 @@ use super::Movability::{Bound, Follows, Free};
 use super::{KernelThread, MOVE_TO_HOUSEKEEPING, Movability};
 
 /// The cure of a rescuer, a thread of every workqueue with WQ_MEM_RECLAIM (`kworker/R-NAME` since 6.9).
-const RESCUER: &str = "its workqueue; quiet while memory is enough";
+const RESCUER: &str = "its workqueue; idle while there is enough memory";
 
 const fn bound(pattern: &'static str, what: &'static str, cure: &'static str) -> KernelThread {
     row(pattern, Bound, what, cure)
@@ -29,7 +29,12 @@ const fn row(pattern: &'static str, moving: Movability, what: &'static str, cure
 }
 
 const fn rescuer(pattern: &'static str) -> KernelThread {
-    row(pattern, Follows, "helps a workqueue out when memory is short", RESCUER)
+    row(
+        pattern,
+        Follows,
+        "runs work of a workqueue when memory is short",
+        RESCUER,
+    )
 }
 
 impl KernelThread {
@@ -42,10 +47,14 @@ impl KernelThread {
 pub const KERNEL_THREADS: &[KernelThread] = &[
     bound(
         "migration/#",
-        "moves tasks off its CPU and stops it when asked (stop_machine)",
-        "quiet unless tasks are moved or kernel code is patched",
+        "moves tasks off its CPU and stops it on request (stop_machine)",
+        "idle unless tasks are moved or kernel code is patched",
     ),
-    bound("cpuhp/#", "brings its CPU up and down", "sleeps until CPU hotplug"),
+    bound(
+        "cpuhp/#",
+        "takes its CPU online and offline",
+        "sleeps until CPU hotplug",
+    ),
     bound(
         "ksoftirqd/#",
         "runs softirqs that are too many for the interrupt",
@@ -71,28 +80,28 @@ pub const KERNEL_THREADS: &[KernelThread] = &[
     .only("old PREEMPT_RT kernels"),
     bound(
         "irq_work/#",
-        "runs work that the kernel put off (PREEMPT_RT)",
+        "runs work that the kernel deferred (PREEMPT_RT)",
         "no perf and BPF users on this CPU",
     )
     .only("PREEMPT_RT"),
     bound(
         "backlog_napi/#",
-        "takes packets that arrive on or are steered to its CPU",
+        "receives packets that arrive on or are steered to its CPU",
         "move network interrupts and steering",
     )
     .only("PREEMPT_RT or thread_backlog_napi, 6.10 and later"),
     bound(
         "idle_inject/#",
         "forces idle time when the machine is too hot",
-        "better cooling",
+        "improve the cooling",
     )
     .only("CONFIG_IDLE_INJECT"),
     bound("rcuc/#", "runs RCU callbacks of its CPU", "boot with rcu_nocbs=CPUS")
         .only("threaded RCU callbacks: PREEMPT_RT, rcutree.use_softirq=0, or CONFIG_RCU_BOOST on some kernels"),
     free(
         "rcub/#",
-        "boosts tasks that hold back RCU on the CPUs of one RCU node, whose number it has",
-        "quiet unless readers are preempted for long",
+        "boosts tasks that delay RCU on the CPUs of one RCU node, whose number it has",
+        "idle unless readers are preempted for long",
     )
     .only("CONFIG_RCU_BOOST, as PREEMPT_RT kernels have it"),
     free(
@@ -136,18 +145,18 @@ pub const KERNEL_THREADS: &[KernelThread] = &[
     ),
     follows(
         "kworker/R-*",
-        "helps a workqueue out when memory is short",
-        "its workqueue; quiet while memory is enough",
+        "runs work of a workqueue when memory is short",
+        "its workqueue; idle while there is enough memory",
     ),
     bound(
         "kworker/#:#H*",
         "runs urgent work that was queued on its CPU",
-        "find who queues it; no disk I/O from this CPU",
+        "find what queues it; no disk I/O from this CPU",
     ),
     bound(
         "kworker/#:*",
         "runs work that was queued on its CPU",
-        "find who queues it: vm.stat_interval, no file I/O from this CPU",
+        "find what queues it: vm.stat_interval, no file I/O from this CPU",
     ),
     follows(
         "kworker/*",
@@ -161,32 +170,32 @@ pub const KERNEL_THREADS: &[KernelThread] = &[
     ),
     free(
         "kthreadd",
-        "starts every other kernel thread, which inherit where it may run",
+        "starts every other kernel thread; these inherit its affinity",
         MOVE_TO_HOUSEKEEPING,
     ),
     free(
         "kswapd*",
-        "frees memory of its node when it gets scarce",
+        "frees memory of its node when it becomes scarce",
         "keep enough memory free",
     ),
     free(
         "kcompactd*",
-        "moves memory of its node together",
+        "compacts memory of its node",
         "vm.compaction_proactiveness=0",
     ),
     free(
         "khugepaged",
-        "merges small pages into huge ones",
+        "joins small pages to huge ones",
         "/sys/kernel/mm/transparent_hugepage/enabled madvise or never",
     ),
     free("ksmd", "merges equal pages", "/sys/kernel/mm/ksm/run 0"),
-    free("kdamon*", "watches how memory is used", "end the DAMON user"),
-    free("kauditd", "hands audit records out", "fewer audit rules"),
-    free("khungtaskd", "looks for tasks that hang", MOVE_TO_HOUSEKEEPING),
+    free("kdamon*", "monitors memory use", "end the program that uses DAMON"),
+    free("kauditd", "sends audit records", "fewer audit rules"),
+    free("khungtaskd", "checks for tasks that hang", MOVE_TO_HOUSEKEEPING),
     bound(
         "watchdog/#",
         "touches the lockup watchdog of its CPU (before 4.19)",
-        "take the CPU out of kernel.watchdog_cpumask",
+        "exclude the CPU from kernel.watchdog_cpumask",
     )
     .only("a lockup watchdog, before 4.19"),
     free("watchdogd", "feeds the hardware watchdog", MOVE_TO_HOUSEKEEPING),
@@ -195,7 +204,11 @@ pub const KERNEL_THREADS: &[KernelThread] = &[
         "reclaims memory of killed tasks",
         "keep enough memory free",
     ),
-    free("kdevtmpfs", "makes device nodes", "quiet unless devices come and go"),
+    free(
+        "kdevtmpfs",
+        "creates device nodes",
+        "idle unless devices are added or removed",
+    ),
     free(
         "jbd2/*",
         "writes the journal of an ext4 file system",
@@ -208,27 +221,31 @@ pub const KERNEL_THREADS: &[KernelThread] = &[
     ),
     free("napi/*", "polls a network card", MOVE_TO_HOUSEKEEPING),
     free("spi#", "drives an SPI bus", MOVE_TO_HOUSEKEEPING),
-    free("scsi_*", "recovers a SCSI host from errors", "quiet without errors"),
-    free("psimon", "watches pressure for a task that asked", MOVE_TO_HOUSEKEEPING),
-    free("hwrng", "reads the hardware random generator", MOVE_TO_HOUSEKEEPING),
+    free("scsi_*", "handles errors of a SCSI host", "idle without errors"),
     free(
-        "pool_workqueue_*",
-        "takes apart workqueues that ended",
+        "psimon",
+        "monitors pressure for a task that requested it",
         MOVE_TO_HOUSEKEEPING,
     ),
+    free(
+        "hwrng",
+        "reads the hardware random number generator",
+        MOVE_TO_HOUSEKEEPING,
+    ),
+    free("pool_workqueue_*", "removes ended workqueues", MOVE_TO_HOUSEKEEPING),
     free(
         "xfsaild/*",
-        "writes metadata of an XFS file system back",
+        "writes back metadata of an XFS file system",
         MOVE_TO_HOUSEKEEPING,
     ),
-    follows("xfs*", "helps a workqueue of XFS out", RESCUER),
+    follows("xfs*", "runs work of an XFS workqueue", RESCUER),
     free(
         "btrfs-*",
         "cleans and commits a btrfs file system",
         MOVE_TO_HOUSEKEEPING,
     ),
     free("dmcrypt_write*", "writes encrypted blocks", MOVE_TO_HOUSEKEEPING),
-    free("md#_*", "keeps a software RAID in step", MOVE_TO_HOUSEKEEPING),
+    free("md#_*", "synchronizes a software RAID", MOVE_TO_HOUSEKEEPING),
     free("nfsd", "serves NFS", MOVE_TO_HOUSEKEEPING),
     free("lockd", "keeps NFS locks", MOVE_TO_HOUSEKEEPING),
     free("loop#", "serves a loop device", MOVE_TO_HOUSEKEEPING),
@@ -255,10 +272,10 @@ pub const KERNEL_THREADS: &[KernelThread] = &[
         "polls a program's io_uring",
         "IORING_SETUP_SQ_AFF in the program",
     ),
-    free("ksgxd", "takes memory of enclaves back", MOVE_TO_HOUSEKEEPING),
+    free("ksgxd", "reclaims memory of enclaves", MOVE_TO_HOUSEKEEPING),
     free(
         "hwlatd*",
-        "looks for gaps that firmware makes, with interrupts off",
+        "looks for gaps caused by firmware, with interrupts disabled",
         "end the hwlat tracer",
     ),
     bound(
@@ -273,12 +290,12 @@ pub const KERNEL_THREADS: &[KernelThread] = &[
     ),
     bound(
         "stopper/#",
-        "runs what other CPUs want to stop this one for",
-        "quiet unless tasks are moved",
+        "stops this CPU to run functions for other CPUs",
+        "idle unless tasks are moved",
     ),
     free("cryptomgr_*", "tests an algorithm and ends", MOVE_TO_HOUSEKEEPING),
     free("card*", "serves a display or sound device", MOVE_TO_HOUSEKEEPING),
-    follows("ext4-rsv-conver*", "helps a workqueue of ext4 out", RESCUER),
+    follows("ext4-rsv-conver*", "runs work of an ext4 workqueue", RESCUER),
     rescuer("kblockd"),
     rescuer("kintegrityd"),
     rescuer("kthrotld"),
@@ -301,7 +318,7 @@ pub const KERNEL_THREADS: &[KernelThread] = &[
     rescuer("zswap-shrink"),
     rescuer("acpi_thermal_pm"),
     rescuer("events_*"),
-    follows("nvme-*", "helps a workqueue of NVMe out", RESCUER),
+    follows("nvme-*", "runs work of an NVMe workqueue", RESCUER),
     free(
         "pr/*",
         "writes the kernel's messages to a console",
@@ -309,9 +326,9 @@ pub const KERNEL_THREADS: &[KernelThread] = &[
     ),
     free(
         "kprobe-optimizer",
-        "turns probes into jumps, for which all CPUs stop a moment",
+        "optimizes kprobes, which stops all CPUs for a moment",
         "set no kprobes while the CPU works",
     ),
     rescuer("quota_events_un*"),
-    bound("swapper/#", "is the idle task", "none is needed"),
+    bound("swapper/#", "is the idle task", "none needed"),
 ];

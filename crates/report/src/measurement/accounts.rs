@@ -48,7 +48,7 @@ pub(super) fn lines(thread: &ThreadResult) -> impl Iterator<Item = String> {
 fn expected_name(kind: MeasurementKind) -> &'static str {
     match kind {
         MeasurementKind::Latency | MeasurementKind::All => "wake-ups expected",
-        MeasurementKind::Noise => "gaps seen",
+        MeasurementKind::Noise => "gaps found",
     }
 }
 
@@ -62,7 +62,7 @@ pub(super) fn programs(text: &mut ReportText, programs: &[ProgramResult]) {
 /// `make: started 3 times; 2 ended well, 1 otherwise (exit status 2)`
 pub(super) fn program_words(program: &ProgramResult) -> String {
     let mut text = format!(
-        "{}: started {}; {} ended well, {} otherwise",
+        "{}: started {}; {} succeeded, {} did not",
         safe(&program.name),
         counted_u64(program.started, "time"),
         grouped(program.succeeded),
@@ -72,7 +72,7 @@ pub(super) fn program_words(program: &ProgramResult) -> String {
         let _ = write!(text, " ({})", safe(failure));
     }
     if program.throttled {
-        text.push_str("; it ended at once again and again, so it was started less often than asked for");
+        text.push_str("; it ended repeatedly right after its start, so it was started less often than configured");
     }
     text
 }
@@ -81,7 +81,7 @@ pub(super) fn program_words(program: &ProgramResult) -> String {
 fn own(thread: &ThreadResult) -> Vec<String> {
     let mut parts = Vec::new();
     if let Some(stolen) = thread.stolen_ns {
-        parts.push(format!("{} taken by others", time(stolen)));
+        parts.push(format!("{} used by others", time(stolen)));
     }
     let labels = thread.gaps.iter().flatten().filter_map(|gap| gap.label);
     let has = |label_text| labels.clone().any(|label| label == label_text);
@@ -96,13 +96,13 @@ fn own(thread: &ThreadResult) -> Vec<String> {
             by.push("the fair server".to_owned());
         }
         let by = by.join(", ");
-        parts.push(format!("{} are the tool's own doing ({by})", time(own)));
+        parts.push(format!("{} were caused by the tool itself ({by})", time(own)));
     }
     if let Some(steal) = thread.steal_ns.filter(|steal| *steal > 0) {
-        parts.push(format!("{} taken by the hypervisor, by /proc/stat", time(steal)));
+        parts.push(format!("{} used by the hypervisor, from /proc/stat", time(steal)));
     }
     match thread.own {
-        None => parts.push("what the sampler itself suffered is unknown".to_owned()),
+        None => parts.push("the overhead of the sampler itself is unknown".to_owned()),
         Some(own) if own.page_faults + own.involuntary_switches > 0 => {
             parts.push(format!(
                 "the sampler had {} and was preempted {}",
@@ -113,7 +113,7 @@ fn own(thread: &ThreadResult) -> Vec<String> {
         Some(_) => {}
     }
     if let Some(turn) = thread.turn_ns_min {
-        parts.push(format!("shortest turn {}", time(turn)));
+        parts.push(format!("shortest loop {}", time(turn)));
     }
     parts
 }

@@ -12,7 +12,7 @@ pub(super) fn lines(thread: &ThreadResult) -> Vec<String> {
     lines.extend(counter.rate.as_ref().map(rate));
     lines.push(match counter.offset {
         Some(offset) => offset_text(offset),
-        None => "how far it is from the counters of other CPUs is unknown".to_owned(),
+        None => "the offset to the counters of other CPUs is unknown".to_owned(),
     });
     lines
 }
@@ -32,26 +32,22 @@ fn what(counter: &CounterInfo) -> String {
 }
 
 fn rate(rate: &CounterRate) -> String {
-    let mut text = format!(
-        "it ran at {:.3} kHz, give or take {} ppm",
-        rate.khz,
-        ppm(rate.uncertainty_ppm)
-    );
+    let mut text = format!("it ran at {:.3} kHz +-{} ppm", rate.khz, ppm(rate.uncertainty_ppm));
     match (rate.kernel_khz, &rate.kernel_says, rate.apart_ppm) {
         (Some(khz), Some(from), Some(apart)) => {
             let doubt = rate
                 .apart_uncertainty_ppm
                 .map_or_else(String::new, |doubt| format!(" +-{}", ppm(doubt)));
             text.push_str(&format!(
-                "; the kernel says {khz:.3} ({}): {} ppm{doubt} apart",
+                "; the kernel reports {khz:.3} ({}): {} ppm{doubt} apart",
                 crate::style::safe(from),
                 ppm(apart)
             ));
         }
-        _ => text.push_str("; what the kernel takes it for is unknown"),
+        _ => text.push_str("; the frequency that the kernel assumes is unknown"),
     }
     if rate.clock_is_counter == Some(true) {
-        text.push_str(", by a clock that is made of this counter");
+        text.push_str(", measured with a clock that is based on this counter");
     }
     text
 }
@@ -62,12 +58,12 @@ fn offset_text(offset: CounterOffset) -> String {
     let ns = offset.offset_ns.unsigned_abs();
     match ns <= offset.uncertainty_ns {
         true => format!(
-            "its counter and that of CPU {} agree within {} (way and back {trip})",
+            "its counter and that of CPU {} agree within {} (round trip {trip})",
             offset.against,
             time(ns.saturating_add(offset.uncertainty_ns))
         ),
         false => format!(
-            "its counter is {} {} that of CPU {}, give or take {doubt} (way and back {trip})",
+            "its counter is {} {} that of CPU {}, +-{doubt} (round trip {trip})",
             time(ns),
             if offset.offset_ns < 0 { "behind" } else { "ahead of" },
             offset.against

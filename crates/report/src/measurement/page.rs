@@ -80,7 +80,7 @@ fn programs(measurement: &Measurement) -> Markup {
     html! {
         @if !measurement.programs.is_empty() {
             section { "\n"
-                h2 { "Programs that ran beside" } "\n"
+                h2 { "Programs that ran during the measurement" } "\n"
                 ul { @for program in &measurement.programs { li { (unit(&program_words(program))) } } } "\n"
             } "\n"
         }
@@ -102,7 +102,7 @@ fn header(measurement: &Measurement) -> Markup {
     html! {
         @if environment.emulated {
             p.stamp role="note" {
-                "Emulated processor. These times are those of the emulator and say nothing about any machine."
+                "Emulated processor. These times are those of the emulator and show nothing about a real machine."
             } "\n"
         }
         @if let Some(line) = not_representative(measurement) { p.stamp role="note" { (safe(&line)) } "\n" }
@@ -144,11 +144,11 @@ fn headline(measurement: &Measurement) -> String {
 fn sentence(measurement: &Measurement) -> String {
     match (measurement.kind, worst(measurement)) {
         (MeasurementKind::Latency | MeasurementKind::All, Some(worst)) => {
-            format!("The latest wake-up came {} late.", Nanos(worst))
+            format!("The latest wake-up was {} late.", Nanos(worst))
         }
         (MeasurementKind::Latency | MeasurementKind::All, None) => "No wake-up was recorded.".to_owned(),
         (MeasurementKind::Noise, Some(worst)) => format!(
-            "The program was stopped for {} at most.",
+            "The program was stopped for at most {}.",
             rounded(worst, BoundSide::Upper)
         ),
         (MeasurementKind::Noise, None) => "The program was never stopped.".to_owned(),
@@ -174,7 +174,7 @@ fn tiles_of(measurement: &Measurement) -> Vec<(&'static str, String)> {
                 per_second(measurement).map_or_else(|| "-".to_owned(), rate),
             ),
             (
-                "CPU time taken by others",
+                "CPU time used by others",
                 stolen(measurement).map_or_else(|| "-".to_owned(), percent),
             ),
         ],
@@ -202,7 +202,7 @@ fn counted(cpu: &Residue) -> Markup {
     html! {
         h3 { "CPU " (cpu.cpu) }
         @if rows.is_empty() {
-            p { "Nothing that the kernel counts." } "\n"
+            p { "No event that the kernel counts." } "\n"
         } @else {
             div.scroll { table {
                 thead { tr {

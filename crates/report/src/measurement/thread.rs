@@ -28,7 +28,7 @@ pub(super) fn lines(thread: &ThreadResult) -> Vec<String> {
     }
     if let Some(early) = &thread.early {
         lines.push(format!(
-            "before its time: {} wake-ups, {} at most",
+            "early: {} wake-ups, by at most {}",
             grouped(early.count),
             at_most(early.max_ns)
         ));
@@ -55,7 +55,7 @@ fn rest(thread: &ThreadResult) -> String {
 
 fn on_schedule(schedule: &Distribution) -> String {
     format!(
-        "all {} expected, the missed ones as late as they would have been: p50 {}, p99 {}, p99.9 {}, max {}",
+        "all {} expected, missed ones with their estimated latency: p50 {}, p99 {}, p99.9 {}, max {}",
         grouped(schedule.count),
         maybe_time(schedule.p50_ns),
         maybe_time(schedule.p99_ns),
@@ -77,7 +77,7 @@ fn until_interrupt(irq: &Distribution) -> String {
 
 fn period(jitter: &Jitter) -> String {
     format!(
-        "period: off by {} at p50, {} at p99; at most {} too long, {} too short",
+        "period deviation: {} at p50, {} at p99; at most {} too long, {} too short",
         maybe_time(jitter.distance.p50_ns),
         maybe_time(jitter.distance.p99_ns),
         at_most(jitter.longer_ns),
@@ -115,7 +115,7 @@ fn proof(proof: &Proof) -> String {
         text.push_str(&format!("; the claim of {} is {verdict}", as_given(claim.at_most)));
         if let Some(needed) = claim.needed_ns.filter(|_| claim.verdict == ClaimVerdict::NotShown) {
             text.push_str(&format!(
-                ", it would take {} in all, without another one",
+                "; this needs {} in total, without a further one",
                 long_time(needed)
             ));
         }
@@ -163,7 +163,7 @@ fn spikes(thread: &ThreadResult) -> Option<String> {
         true => String::new(),
         false => format!(": {which}{}", shown.join(", ")),
     };
-    Some(format!("{} came {} late or more{list}", grouped(total), at_least(from)))
+    Some(format!("{} late by {} or more{list}", grouped(total), at_least(from)))
 }
 
 #[cfg(test)]

@@ -101,7 +101,7 @@ fn controls() -> Markup {
             button type="button" data-do="later" { "longer " kbd { "shift \u{2192}" } }
             button type="button" data-do="all" { "show all " kbd { "0" } }
             output {}
-            p.small { "Or drag over what shall fill the drawing. The arrow keys read the curves." }
+            p.small { "Or drag over the part that you want to see. The arrow keys read the curves." }
             p.values aria-live="polite" {}
         } "\n"
     }

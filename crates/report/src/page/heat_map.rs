@@ -66,7 +66,7 @@ pub(crate) fn heat_map(kind: MeasurementKind, threads: &[ThreadResult]) -> Optio
     Some(html! {
         svg.heat-map viewBox={ "0 0 " (WIDTH) " " (height) } role="img" aria-labelledby={ (id) "-t " (id) "-d" } {
             title id={ (id) "-t" } { (title) " over time" }
-            desc id={ (id) "-d" } { "A row for each CPU over " (end) "; the darker a field, the larger " (what) "." } "\n"
+            desc id={ (id) "-d" } { "One row for each CPU over " (end) "; the darker a field, the larger " (what) "." } "\n"
             (legend(&shades))
             @for (place, (thread, over_time)) in rows.iter().enumerate() {
                 @let top = TOP + ROW * place as f64;

@@ -39,7 +39,7 @@ pub(crate) fn picture(picture: &Picture) -> Markup {
         curves(&id, title, axis, scale, picture.curves)
     };
     let Some(logarithmic) = drawn(Scale::Logarithmic) else {
-        return html! { p { "No sample was recorded: there is nothing to draw." } "\n" };
+        return html! { p { "No sample was recorded, so there is nothing to draw." } "\n" };
     };
     #[allow(
         clippy::cast_precision_loss,

@@ -45,7 +45,8 @@ pub(crate) fn gaps(cpu: u32, strips: &[Strip]) -> Option<Markup> {
     Some(html! {
         svg viewBox={ "0 0 " (WIDTH) " " (height) } role="img" aria-labelledby={ "g" (cpu) "-t g" (cpu) "-d" } {
             title id={ "g" (cpu) "-t" } { "Gaps on CPU " (cpu) " over time" }
-            desc id={ "g" (cpu) "-d" } { "One strip per phase over " (end) "; every line is the longest gap of its moment." } "\n"
+            desc id={ "g" (cpu) "-d" } { "One strip per phase over " (end) "; every line is the longest gap at that \
+                 point in time." } "\n"
             @for (place, one) in strips.iter().enumerate() {
                 (strip(22.0 + PITCH * place as f64, one, [shortest, longest, window]))
             }

@@ -68,7 +68,7 @@ fn one(text: &mut ReportText, change: &Change) {
         text.wrapped(2, 4, &target);
         text.wrapped(6, 9, &step);
     }
-    text.wrapped_as(TextRole::Quiet, 6, 6, &format!("because {why}"));
+    text.wrapped_as(TextRole::Quiet, 6, 6, &format!("reason: {why}"));
 }
 
 /// Whether a change writes a file of a cgroup, and disappears together with it.

@@ -22,21 +22,21 @@ pub(super) fn changes(story: &ProveRecord) -> Markup {
     let entries = story.entries.iter();
     let entries: Entries = entries.map(|entry| (entry.change.as_str(), entry)).collect();
     let (title, how) = match story.entries.is_empty() {
-        true => ("What would have been changed", "Nothing of it was done."),
-        false => ("What was changed", "Every change was written to the journal first."),
+        true => ("Planned changes", "None of them was made."),
+        false => ("Changes", "Every change was recorded in the journal first."),
     };
     html! {
         section { "\n"
             h2 { (title) } "\n"
             p.note {
-                "Partition " code { (safe(&plan.partition)) } ": CPU " (plan.isolated) " set apart"
-                @if let Some(why) = shared_owners(plan) { " but NOT alone (" (safe(&why)) ")" }
-                ", CPU " (plan.housekeeping) " keeps everything else. " (how)
+                "Partition " code { (safe(&plan.partition)) } ": CPU " (plan.isolated) " isolated"
+                @if let Some(why) = shared_owners(plan) { " but NOT exclusive (" (safe(&why)) ")" }
+                ", CPU " (plan.housekeeping) " runs everything else. " (how)
             } "\n"
             @for (name, changes) in by_knob(plan) { (of_knob(name, &changes, &entries)) }
             @if let Some(line) = &plan.boot_line {
                 h3 { "What only a reboot could add" }
-                p { "Tick, RCU callbacks and kernel-managed interrupts, with these words on the boot line:" }
+                p { "The tick, RCU callbacks and managed interrupts, with these parameters on the boot line:" }
                 p { code { (safe(line)) } }
             }
             (findings(&plan.findings))

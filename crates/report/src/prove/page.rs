@@ -35,8 +35,9 @@ fn header(story: &ProveRecord) -> Markup {
     html! {
         @if story.emulated {
             p.stamp role="note" {
-                "Emulated processor. What was done and what was counted is real; every time is the emulator’s and says nothing "
-                "about a machine. There is no verdict about latency."
+                "Emulated processor. Actions and counters are real; every time is that of the emulator and shows \
+                 nothing "
+                "about a real machine. There is no verdict about latency."
             } "\n"
         }
         header { "\n"
@@ -60,9 +61,9 @@ fn badges(story: &ProveRecord) -> Vec<(&'static str, String)> {
         badge("good", &format!("CPU {} was isolated", story.isolated));
     }
     match &story.restored {
-        Some(restored) if restored.equal => badge("good", "everything put back"),
-        Some(_) => badge("bad", "NOT everything put back"),
-        None => badge("care", "nothing to put back"),
+        Some(restored) if restored.equal => badge("good", "everything undone"),
+        Some(_) => badge("bad", "NOT everything undone"),
+        None => badge("care", "nothing to undo"),
     }
     if story.steps.iter().any(|step| step.outcome == StepOutcome::Failed) {
         badge("bad", "a step failed");
@@ -93,7 +94,7 @@ fn tiles(story: &ProveRecord) -> Markup {
     let missing = if story.during.is_none() { " missing" } else { "" };
     html! {
         @if lines.is_empty() {
-            section { h2 { "Nothing was measured" } p { "The sections below say why." } } "\n"
+            section { h2 { "Nothing was measured" } p { "The sections below show why." } } "\n"
         } @else {
             dl.tiles { "\n"
                 @for line in lines {

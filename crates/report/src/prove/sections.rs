@@ -25,7 +25,7 @@ pub(super) fn latency(story: &ProveRecord) -> Markup {
             .map_or_else(|| "periodically".to_owned(), |ns| format!("every {}", time(ns)));
         let policy = thread.map_or_else(String::new, |thread| format!(" ({})", policy_text(thread)));
         format!(
-            "A thread{policy} asks to be woken {period} and notes how late that was, for {}.",
+            "A thread{policy} wakes {period} and records how late it was, for {}.",
             time(result.duration_ns)
         )
     })
@@ -39,7 +39,8 @@ pub(super) fn noise(story: &ProveRecord) -> Markup {
         let threshold = thread.and_then(|thread| thread.threshold_ns);
         let threshold = threshold.map_or_else(String::new, |ns| format!(" of {} or more", time(ns)));
         format!(
-            "A thread{policy} reads the clock in a loop without ever sleeping. Every gap{threshold} is time that something else had the CPU; watched for {}.",
+            "A thread{policy} reads the clock in a loop without sleeping. Every gap{threshold} is time when something \
+             else used the CPU; measured for {}.",
             time(result.duration_ns)
         )
     })
@@ -165,8 +166,8 @@ fn bound(result: &Measurement) -> Markup {
     html! {
         @if samples >= 3 {
             p.note {
-                "What this proves: after " (grouped(samples)) " wake-ups, something worse that happens once in "
-                (grouped(samples / 3)) " wake-ups or more rarely may still have been missed (95\u{a0}% confidence). "
+                "What this proves: after " (grouped(samples)) " wake-ups, a longer latency that occurs once in "
+                (grouped(samples / 3)) " wake-ups or less often may have been missed (95\u{a0}% confidence). "
                 "A longer run proves more."
             }
         }
@@ -233,7 +234,7 @@ fn one_residue(residue: &Residue) -> Markup {
 fn counters(residue: &Residue) -> Markup {
     let rows: Vec<_> = residue.rows.iter().filter(|row| row.count > 0).collect();
     if rows.is_empty() {
-        return html! { p { "Nothing that the kernel counts." } };
+        return html! { p { "No event that the kernel counts." } };
     }
     html! {
         div.scroll { table {
@@ -263,7 +264,7 @@ pub(super) fn could_not(story: &ProveRecord) -> Markup {
     html! {
         @if !story.could_not.is_empty() {
             section { "\n"
-                h2 { "What could not be done, and what would be needed" } "\n"
+                h2 { "What could not be done, and what it needs" } "\n"
                 (findings(&story.could_not))
             } "\n"
         }
@@ -276,14 +277,14 @@ pub(super) fn steps(story: &ProveRecord) -> Markup {
     }
     html! {
         section { "\n"
-            h2 { "What was done, and put back" } "\n"
+            h2 { "What was done and undone" } "\n"
             @match &story.restored {
                 Some(restored) if restored.equal => { p.good { b { "Everything is as it was before." } } }
                 Some(restored) => {
                     p.bad { b { "Not everything is as it was before:" } }
                     ul { @for difference in &restored.differences { li { (safe(difference)) } } }
                 }
-                None => { p { "Nothing was changed that would have to be put back." } }
+                None => { p { "Nothing was changed, so there is nothing to undo." } }
             }
             ol.steps { @for one in &story.steps { (step(one)) } } "\n"
         } "\n"
@@ -306,7 +307,11 @@ fn step(step: &ProveStep) -> Markup {
 }
 
 pub(super) fn environment(story: &ProveRecord) -> Markup {
-    let first = ("CPU under test", format!("{} ({})", story.cpus, story.cpus_why));
+    let cpus = match story.cpus_why.as_str() {
+        "" => story.cpus.to_string(),
+        why => format!("{} ({why})", story.cpus),
+    };
+    let first = ("CPU under test", cpus);
     let last = ("exit status", story.exit_status.to_string());
     page::environment(&story.environment, &[first], &[last])
 }

@@ -61,7 +61,7 @@ pub(super) fn headlines(story: &ProveRecord) -> Vec<StatisticsLine> {
     add("gaps per second", MeasurementKind::Noise, &|result| {
         per_second(result).map_or_else(|| "-".to_owned(), rate)
     });
-    add("CPU time taken by others", MeasurementKind::Noise, &|result| {
+    add("CPU time used by others", MeasurementKind::Noise, &|result| {
         stolen(result).map_or_else(|| "-".to_owned(), percent)
     });
     lines
@@ -102,10 +102,10 @@ pub(super) fn of_cpu(story: &ProveRecord, kind: MeasurementKind, cpu: u32) -> Ve
             add("gaps", &|thread| grouped(thread.expected));
             add("recorded", &|thread| grouped(thread.recorded));
             add("missed", &|thread| grouped(thread.missed));
-            add("taken by others", &|thread| {
+            add("used by others", &|thread| {
                 thread.stolen_ns.map_or_else(|| "-".to_owned(), time)
             });
-            add("the tool's own doing", &|thread| {
+            add("caused by the tool itself", &|thread| {
                 thread.own_ns.map_or_else(|| "-".to_owned(), time)
             });
             add("window", &|thread| time(thread.duration_ns));

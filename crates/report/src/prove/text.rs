@@ -12,7 +12,7 @@ use machine::Nanos;
 pub fn prove_text(story: &ProveRecord, style: Style) -> String {
     let mut text = ReportText::new(style);
     if story.emulated {
-        let stamp = "EMULATED PROCESSOR: what was done and counted is real, every time is the emulator's";
+        let stamp = "EMULATED PROCESSOR: actions and counters are real, every time is that of the emulator";
         text.wrapped_as(TextRole::Bad, 0, 0, stamp);
     }
     text.wrapped_as(TextRole::Head, 0, 0, &safe(&story.verdict));
@@ -72,7 +72,7 @@ fn numbers(text: &mut ReportText, story: &ProveRecord) {
 fn still(text: &mut ReportText, residue: &Residue) {
     text.heading(&format!("What still arrived on CPU {}", residue.cpu));
     if residue.rows.iter().all(|row| row.count == 0) {
-        writeln!(text, "  Nothing that the kernel counts.");
+        writeln!(text, "  No event that the kernel counts.");
     } else {
         let head = format!("  {:>10} {:>10}  what", "before /s", "now /s");
         text.painted(TextRole::Quiet, &head);
@@ -84,7 +84,7 @@ fn still(text: &mut ReportText, residue: &Residue) {
     }
     if !residue.threads.is_empty() {
         let mut names: Vec<String> = residue.threads.iter().map(|thread| safe(&thread.comm)).collect();
-        names.sort();
+        names.sort_unstable();
         let names = cut(&names.join(", "), 300);
         let line = format!(
             "{} stayed, because the kernel does not allow moving them: {names}",
@@ -127,7 +127,10 @@ fn steps(text: &mut ReportText, story: &ProveRecord) {
             StepOutcome::Failed => ("FAILED", TextRole::Bad),
             StepOutcome::Skipped => ("skipped", TextRole::Warning),
         };
-        let line = format!("{}: {}", safe(&step.name), safe(&step.detail));
+        let line = match step.detail.as_str() {
+            "" => safe(&step.name).to_string(),
+            detail => format!("{}: {}", safe(&step.name), safe(detail)),
+        };
         let took = Nanos(step.duration_ns).to_string();
         let gap = 8 - word.len();
         writeln!(

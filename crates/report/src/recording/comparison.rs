@@ -1,6 +1,7 @@
 //! Compares several files: their quantiles, the losses of each, the differences between their machines, and the user's
 //! requirements. It states differences, but calls nothing better: that needs more than one run of each.
 
+use super::conclusion::{self, RequirementCounts};
 use super::json::{COMPARE_SCHEMA, RecordingReport};
 use super::{head, row, share_name, span_text, title};
 use crate::report_text::ReportText;
@@ -9,6 +10,7 @@ use compare::CONDITIONS;
 use formats::requirement::{Judgement, Requirement, RequirementOutcome, judge};
 use formats::statistics::{SHARES, ValueRange, best_quantile};
 use formats::{Basis, Recording, Series, SeriesKind};
+use measure::Note;
 use serde::Serialize;
 
 /// One of the files.
@@ -21,6 +23,7 @@ pub struct ComparedFile {
 
 /// What one series of a file says about one requirement.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RequirementResult {
     /// The requirement, as written by the user.
     pub requirement: String,
@@ -64,7 +67,7 @@ impl RequirementResult {
                         basis: None,
                         judgement: Judgement {
                             outcome: RequirementOutcome::NotShown,
-                            why: format!("there is no {what} in it"),
+                            why: format!("it contains no {what}"),
                         },
                     });
                 }
@@ -76,14 +79,21 @@ impl RequirementResult {
 
 /// A quantile in the first file and in another one.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct QuantileDifference {
+    /// The first file.
     first: String,
+    /// The other file.
     pub other: String,
+    /// The series.
     pub thread: String,
     /// What was compared: all expected wake-ups, if both files report their lateness; otherwise samples.
     basis: Basis,
+    /// The quantile.
     pub which: String,
+    /// Its value in the first file.
     pub first_ns: ValueRange,
+    /// Its value in the other file.
     pub other_ns: ValueRange,
     /// The increase in the other file, as lower and upper bound.
     pub more_ns: [Option<i128>; 2],
@@ -91,19 +101,27 @@ pub(crate) struct QuantileDifference {
 
 /// A difference between machines or runs, in a fact that all files report.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct FactDifference<'a> {
+    /// Name of the fact.
     pub name: String,
     /// One value per file.
     pub values: Vec<&'a str>,
 }
 
 #[derive(Serialize)]
-struct Comparison<'a> {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(crate) struct Comparison<'a> {
     schema: &'static str,
+    /// The files.
     files: Vec<RecordingReport<'a>>,
+    /// Differences of quantiles from the first file.
     differences: Vec<QuantileDifference>,
+    /// Facts that differ between the files.
     environment: Vec<FactDifference<'a>>,
+    /// Whether each requirement is met.
     requirements: &'a [RequirementResult],
+    /// Comparisons of sets of repetitions; absent without sets.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     sets: &'a [compare::SetComparison],
 }
@@ -132,6 +150,7 @@ pub fn comparison_json<'a>(
 #[must_use]
 pub fn comparison_text(files: &[ComparedFile], judged: &[RequirementResult], style: Style) -> String {
     let mut text = ReportText::new(style);
+    let recordings: Vec<&Recording> = files.iter().map(|one| &one.recording).collect();
     head(&mut text);
     for one in files {
         let name = format!("{}: {}", safe(&one.file), title(&one.recording));
@@ -140,7 +159,9 @@ pub fn comparison_text(files: &[ComparedFile], judged: &[RequirementResult], sty
             row(&mut text, &one.recording, series);
         }
     }
-    differences_text(&mut text, &differences(files));
+    text.wrapped_as(TextRole::Quiet, 2, 2, &conclusion::columns(&recordings));
+    let found = differences(files);
+    differences_text(&mut text, &found);
     let machines = environment(files);
     if !machines.is_empty() {
         text.heading("Where the machines or the runs differ");
@@ -149,12 +170,45 @@ pub fn comparison_text(files: &[ComparedFile], judged: &[RequirementResult], sty
         let values: Vec<String> = fact.values.iter().map(|value| safe(value)).collect();
         text.wrapped(2, 4, &format!("{}: {}", safe(&fact.name), values.join(" | ")));
     }
-    for one in files.iter().filter(|one| !one.recording.notes.is_empty()) {
-        write!(text, "\n{}", style.paint(TextRole::Head, &safe(&one.file)));
-        text.notes(&one.recording.notes);
+    for (names, notes) in same_notes(files) {
+        write!(text, "\n{}", style.paint(TextRole::Head, &names.join(", ")));
+        text.notes(notes);
     }
     judged_text(&mut text, judged);
+    conclusion::conclude(
+        &mut text,
+        &conclusion::sentences_of_files(files.len(), found.len(), required(judged)),
+    );
     text.into_string()
+}
+
+/// The findings, each list once, with the files that have it.
+fn same_notes(files: &[ComparedFile]) -> Vec<(Vec<String>, &[Note])> {
+    let mut groups: Vec<(Vec<String>, &[Note])> = Vec::new();
+    for one in files.iter().filter(|one| !one.recording.notes.is_empty()) {
+        match groups.iter_mut().find(|(_, notes)| *notes == one.recording.notes) {
+            Some((names, _)) => names.push(safe(&one.file)),
+            None => groups.push((vec![safe(&one.file)], &one.recording.notes)),
+        }
+    }
+    groups
+}
+
+/// The conclusion in one line. `sets` is empty where the files are no repetitions.
+#[must_use]
+pub fn comparison_verdict(
+    files: &[ComparedFile],
+    sets: &[compare::SetComparison],
+    judged: &[RequirementResult],
+) -> String {
+    let sentences = match sets.is_empty() {
+        true => conclusion::sentences_of_files(files.len(), differences(files).len(), required(judged)),
+        false => conclusion::sentences_of_sets(sets, required(judged)),
+    };
+    match sentences.is_empty() {
+        true => "No difference could be examined.\n".to_owned(),
+        false => format!("{}\n", sentences.join(" ")),
+    }
 }
 
 fn differences_text(text: &mut ReportText, found: &[QuantileDifference]) {
@@ -167,7 +221,7 @@ fn differences_text(text: &mut ReportText, found: &[QuantileDifference]) {
         if said != Some(of) {
             said = Some(of);
             let by = match one.basis {
-                Basis::Schedule => "all expected wake-ups, of both",
+                Basis::Schedule => "all expected wake-ups of both",
                 _ => "the samples of both",
             };
             text.wrapped(2, 4, &format!("{}, {}: {by}", safe(&one.other), one.thread));
@@ -203,6 +257,17 @@ pub(crate) fn judged_text(text: &mut ReportText, judged: &[RequirementResult]) {
     }
 }
 
+/// How many requirements there are, and how many are met.
+pub(super) fn required(judged: &[RequirementResult]) -> RequirementCounts {
+    let met = judged
+        .iter()
+        .filter(|one| one.judgement.outcome == RequirementOutcome::Held);
+    RequirementCounts {
+        all: judged.len(),
+        met: met.count(),
+    }
+}
+
 /// Whether it is met, in one word.
 pub(crate) fn outcome(one: &RequirementResult) -> (&'static str, TextRole) {
     match one.judgement.outcome {
@@ -215,11 +280,11 @@ pub(crate) fn outcome(one: &RequirementResult) -> (&'static str, TextRole) {
 /// `3.2 us more`, `800 ns less`.
 pub(crate) fn signed(more_ns: Option<i128>) -> String {
     let Some(ns) = more_ns else {
-        return "how much more is unknown".to_owned();
+        return "the size of the difference is unknown".to_owned();
     };
     let size = super::short(u64::try_from(ns.unsigned_abs()).unwrap_or(u64::MAX));
     match ns {
-        0 => "nothing more".to_owned(),
+        0 => "no difference".to_owned(),
         ns if ns > 0 => format!("{size} more"),
         _ => format!("{size} less"),
     }

@@ -12,47 +12,75 @@ pub const REPORT_SCHEMA: &str = "quietcore.report/1";
 pub const COMPARE_SCHEMA: &str = "quietcore.compare/1";
 
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct RecordingReport<'a> {
+    /// Name and version of the format; absent for a file of a comparison.
     #[serde(skip_serializing_if = "Option::is_none")]
     schema: Option<&'static str>,
+    /// Its name, as given by the user.
     file: &'a str,
+    /// The format of the file.
     format: &'static str,
+    /// The tool that wrote it.
     tool: &'a str,
+    /// Version of that tool; `None` if not stated.
     version: Option<&'a str>,
+    /// The kind of measurement.
     kind: SeriesKind,
+    /// The unit of its numbers, in nanoseconds.
     unit_ns: u64,
+    /// When the measurement started, as the file states it.
     started_at: Option<&'a str>,
+    /// What the file states about the run and the machine.
     facts: Vec<NamedFact<'a>>,
+    /// The series.
     threads: Vec<SeriesReport<'a>>,
+    /// Conditions that limit the meaning of the numbers.
     findings: &'a [Note],
 }
 
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct NamedFact<'a> {
+    /// Its name.
     name: &'a str,
+    /// Its value, as text.
     value: &'a str,
 }
 
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct SeriesReport<'a> {
+    /// Its name.
     name: String,
+    /// The kind of measurement.
     kind: SeriesKind,
+    /// The meaning of its values.
     basis: Basis,
+    /// The CPU, if stated.
     cpu: Option<u32>,
+    /// Number of the thread in the file, if it has one.
     thread: Option<u32>,
+    /// The part, if wake-ups are measured in parts.
     part: Option<WakeUpPart>,
     /// `None` if the file does not state it.
     samples: Option<u64>,
+    /// Samples above the last bucket; `None` if not stated.
     overflow: Option<u64>,
+    /// Expected wake-ups that were not measured; `None` if the tool does not count them.
     missed: Option<u64>,
+    /// Statistics that the file states.
     stated: &'a StatedStatistics,
+    /// Statistics computed from the histogram.
     computed: Statistics,
     /// Lowest value, width, count.
     histogram: Vec<[u64; 3]>,
+    /// Samples with their times.
     spikes: &'a [Spike],
     /// The periods of the series over time.
     #[serde(skip_serializing_if = "<[MeasurementStretch]>::is_empty")]
     stretches: &'a [MeasurementStretch],
+    /// What the file states about the series; absent without facts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     facts: Vec<NamedFact<'a>>,
     /// The same wake-ups on another basis.

@@ -1,7 +1,7 @@
 //! Reports in words what repetitions show: what is better or worse, and by how much; what was not shown, and what would show it.
 
-use super::comparison::{RequirementResult, judged_text};
-use super::share_name;
+use super::comparison::{RequirementResult, judged_text, required};
+use super::{conclusion, share_name};
 use crate::bound::{BoundSide, at_most, number_bound, time_bound};
 use crate::report_text::ReportText;
 use crate::style::{Style, TextRole, safe};
@@ -21,6 +21,7 @@ pub fn sets_text(sets: &[SetComparison], detect: Option<Nanos>, judged: &[Requir
         set_text(&mut text, one, detect);
     }
     judged_text(&mut text, judged);
+    conclusion::of_sets(&mut text, sets, required(judged));
     text.into_string()
 }
 
@@ -43,6 +44,9 @@ fn set_text(text: &mut ReportText, one: &SetComparison, detect: Option<Nanos>) {
         };
         let line = format!("{}: {}", name(quantity.number), words(one, quantity, answer, detect));
         text.marked(mark, 4, 12, &line);
+    }
+    if !one.answers.is_empty() {
+        text.wrapped_as(TextRole::Quiet, 2, 4, &conclusion::marks(one));
     }
     for line in cautions(one) {
         text.wrapped_as(TextRole::Warning, 2, 4, &line);
@@ -85,7 +89,7 @@ pub(crate) fn words(
         Verdict::NotShown => {
             let detectable = bound(number, answer.detectable, BoundSide::Upper);
             format!(
-                "no difference shown ({means}); one of {detectable} would be{}",
+                "no difference shown ({means}); a difference of {detectable} would be shown{}",
                 more(one, quantity, answer, detect)
             )
         }
@@ -103,7 +107,7 @@ fn more(one: &SetComparison, quantity: &Quantity, answer: &ComparisonAnswer, det
     }
     let what = bound(quantity.number, size, BoundSide::Upper);
     let Some(times) = answer.times_for(size) else {
-        return format!(", one of {what} never: the files are not so fine");
+        return format!(", {what} cannot be shown: the resolution of the files is too low");
     };
     let now = one.first_runs.max(one.other_runs) as f64;
     let runs = (now * times).ceil();
@@ -111,7 +115,7 @@ fn more(one: &SetComparison, quantity: &Quantity, answer: &ComparisonAnswer, det
     let longer = one.run_ns.map_or_else(String::new, |ns| {
         format!(", {} more", at_most(whole(added * ns as f64, BoundSide::Upper)))
     });
-    format!(", one of {what} by {runs} runs of each{longer}")
+    format!(", {what} with {runs} runs of each{longer}")
 }
 
 pub(crate) fn cautions(one: &SetComparison) -> Vec<String> {
@@ -122,17 +126,17 @@ pub(crate) fn cautions(one: &SetComparison) -> Vec<String> {
             "No verdict: {runs} of these runs were measured on an emulated processor, whose times mean nothing."
         )),
         Some(NoVerdictReason::NothingInCommon) => {
-            lines.push("No verdict: no CPU was measured in the same way by all of these runs.".to_owned());
+            lines.push("No verdict: no CPU was measured in the same way in all of these runs.".to_owned());
         }
         None => lines.push(
-            "Each line compares means over the runs. That any difference is called one without being one has a chance of at \
-             most 5 %, over all lines together; \"would be\" means four times of five."
+            "Each line compares means over the runs. The chance of a false difference is at most 5 %, over all lines \
+             together; \"would be shown\" means in four of five cases."
                 .to_owned(),
         ),
     }
     if one.one_after_the_other {
         lines.push(format!(
-            "All runs of {} were measured before or after all of {}: what changed on the machine in between looks like a \
+            "All runs of {} were measured before or after all of {}: a change of the machine between them looks like a \
              difference. Alternate them.",
             safe(&one.other),
             safe(&one.first)
@@ -140,7 +144,7 @@ pub(crate) fn cautions(one: &SetComparison) -> Vec<String> {
     }
     for (name, first, other) in &one.conditions {
         lines.push(format!(
-            "May be the reason: {} was {}, is {}.",
+            "Possible reason: {} was {}, is {}.",
             safe(name),
             safe(first),
             safe(other)
@@ -149,7 +153,7 @@ pub(crate) fn cautions(one: &SetComparison) -> Vec<String> {
     if !one.not_representative.is_empty() {
         let counted_reason = |(why, count): (&String, &usize)| format!("{} ({})", safe(why), runs(*count));
         let all: Vec<String> = one.not_representative.iter().map(counted_reason).collect();
-        lines.push(format!("Not as the machine will be used: {}.", all.join(", ")));
+        lines.push(format!("Not representative of normal operation: {}.", all.join(", ")));
     }
     lines
 }
@@ -172,9 +176,9 @@ pub(crate) fn name(number: Number) -> String {
 pub(crate) fn number_text(number: Number, value: f64) -> String {
     match number {
         Number::Quantile(_) => duration(value),
-        Number::Stolen => format!("{} each second", duration(value)),
-        Number::Rate(_) if value >= 10.0 => format!("{value:.0} each second"),
-        Number::Rate(_) => format!("{value:.2} each second"),
+        Number::Stolen => format!("{} per second", duration(value)),
+        Number::Rate(_) if value >= 10.0 => format!("{value:.0} per second"),
+        Number::Rate(_) => format!("{value:.2} per second"),
     }
 }
 
@@ -193,9 +197,9 @@ pub(crate) fn bound(number: Number, value: f64, side: BoundSide) -> String {
     let time = || time_bound(whole(value, side), side);
     match number {
         Number::Quantile(_) => time(),
-        Number::Stolen => format!("{} each second", time()),
-        Number::Rate(_) if value >= 10.0 => format!("{} each second", whole(value, side)),
-        Number::Rate(_) => format!("{} each second", number_bound(value, 3, side)),
+        Number::Stolen => format!("{} per second", time()),
+        Number::Rate(_) if value >= 10.0 => format!("{} per second", whole(value, side)),
+        Number::Rate(_) => format!("{} per second", number_bound(value, 3, side)),
     }
 }
 

@@ -33,7 +33,7 @@ pub(crate) fn section(kind: SeriesKind, word: &str, cells: &[StudyCell]) -> Mark
             h2 { (heading) } "\n"
             (drawing)
             @if samples.len() > CURVES {
-                p.note { "Drawn are the first " (CURVES) " " (word) "s of " (samples.len()) "." } "\n"
+                p.note { "The drawing shows the first " (CURVES) " " (word) "s of " (samples.len()) "." } "\n"
             }
             (table(word, &samples))
         } "\n"

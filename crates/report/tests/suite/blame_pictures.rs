@@ -135,7 +135,7 @@ fn a_page_loads_nothing_and_runs_only_its_own_script() {
     for part in [
         "fio[12] on CPU 3 -&gt; disk write -&gt; irq 45 nvme0q3 on CPU 1",
         "quietcore apply --cpus 1 --with rq_affinity=2",
-        "1 piece too short to be drawn",
+        "1 piece too short to draw",
         "1 are not drawn",
     ] {
         assert!(page.contains(part), "{part}");
@@ -189,7 +189,7 @@ fn causes_known_only_by_counts_have_no_time_share() {
 fn the_page_has_functions_of_the_longest_gaps_and_hwlat_findings() {
     let page = page_of_tracers(&functions("native_queued_spin_lock_slowpath"), &hwlat());
     for part in [
-        "CPU 1: a gap of 1\u{a0}ms, of which functions had 900\u{a0}µs",
+        "CPU 1: a gap of 1\u{a0}ms, of which functions took 900\u{a0}µs",
         "at 7.000012 s of the trace",
         "<code>native_queued_spin_lock_slowpath</code>",
         // The last four functions of the call path, the nearest first.
@@ -198,16 +198,16 @@ fn the_page_has_functions_of_the_longest_gaps_and_hwlat_findings() {
         // Three quarters of the gap.
         "<rect class=\"task\" width=\"750\"",
         "2 other functions",
-        "no function was traced in it",
-        "function_graph was on during the measurement",
-        "time was gone 6 times in 3 windows, at most 123.0\u{a0}µs at once",
-        "no 1.0\u{a0}µs were gone: the hardware took nothing then",
+        "it contains no traced function",
+        "function_graph was active during the measurement",
+        "time was lost 6 times in 3 windows, at most 123.0\u{a0}µs at once",
+        "no gap of 1.0\u{a0}µs was found: the hardware took no time",
     ] {
         assert!(page.contains(part), "{part}: {page}");
     }
     assert!(!page.contains("class=\"bad\""), "nothing is lost, nothing is marked");
     let without = self::page("make");
-    for part in ["In which functions", "Whether the hardware"] {
+    for part in ["Time in kernel functions", "Whether the hardware"] {
         assert!(!without.contains(part), "nobody asked: {part}");
     }
 }
@@ -279,6 +279,6 @@ fn gaps_without_pieces_are_reported_if_one_is_longer() {
     answer.cpus[0].interruptions[0].max_ns = 279_000_000;
     let text = blame_text(&answer, RowLimit::All, Style::Plain);
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let expected = "Of 1 gap there was no room for the pieces, and longer ones are among them.";
+    let expected = "Details of 1 gap did not fit into memory, and some of these gaps are longer.";
     assert!(text.contains(expected), "{text}");
 }

@@ -4,7 +4,7 @@ use blame::{
     BlameResult, Class, Confidence, CpuAnswer, Culprit, Gap, GapSource, GapStory, Interruption, InterruptionSubject,
     Link, StoryPiece,
 };
-use report::{RowLimit, Style, blame_gaps, blame_text};
+use report::{RowLimit, Style, blame_conclusion, blame_gaps, blame_text};
 
 fn row(class: Class, name: &str, total_ns: u64, culprit: Option<Culprit>) -> Interruption {
     Interruption {
@@ -17,7 +17,7 @@ fn row(class: Class, name: &str, total_ns: u64, culprit: Option<Culprit>) -> Int
         culprit,
         confidence: Confidence::Traced,
         fix: match class {
-            Class::Tick => "nothing: this kernel cannot stop a tick".to_owned(),
+            Class::Tick => "nothing: this kernel cannot stop the tick".to_owned(),
             _ => "quietcore apply --cpus 1".to_owned(),
         },
         why: "the reason".to_owned(),
@@ -82,19 +82,69 @@ fn culprits_and_unknowns_fit_eighty_columns() {
     );
     for part in [
         "CPU 1: 20 ms stolen in 2 s (1.0 %)",
-        "19 ms explained + 1 ms unexplained; 1,204 gaps, longest run without one 312 ms",
-        "In 7 gaps nothing of the kernel ran",
-        "5 events did not fit",
+        "19 ms explained + 1 ms unexplained; 1,204 gaps, longest gap-free run 312 ms",
+        "During 7 gaps no kernel code ran",
+        "5 events lost: names may be missing.",
         "50.0%",
         "by java[4711] on CPU 3",
         "wakeup_preempt+0x92",
         "through irq 47 ahci on CPU 3",
         "What would stop it:\n  75.0%  quietcore apply --cpus 1\n           reschedule; BLOCK: the reason\n",
-        "  20.0%  nothing: this kernel cannot stop a tick\n",
+        "  20.0%  nothing: this kernel cannot stop the tick\n",
     ] {
         assert!(text.contains(part), "{part}:\n{text}");
     }
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+}
+
+#[test]
+fn the_columns_are_explained_and_the_end_has_one_command_for_all() {
+    let wake_up = || row(Class::Reschedule, "reschedule", 10_000_000, None);
+    let tick = || row(Class::Tick, "local_timer: tick_nohz_handler", 4_000_000, None);
+    let text = blame_text(&answer(vec![wake_up(), tick()]), RowLimit::All, Style::Plain);
+    assert!(text.contains("count: how often. longest: a single"), "{text}");
+    assert!(!text.contains("(counted)"), "{text}");
+    let end = |rows| blame_conclusion(&answer(rows), Style::Plain);
+    let several = end(vec![wake_up(), wake_up(), tick()]);
+    assert_eq!(
+        several,
+        "\nNext, to stop 100.0% of the stolen time:\n  quietcore apply --cpus 1\n"
+    );
+    assert!(end(vec![wake_up(), tick()]).contains("to stop 50.0% of"));
+    assert!(end(vec![tick()]).contains("No command of quietcore stops"));
+    assert_eq!(end(Vec::new()), "");
+}
+
+#[test]
+fn a_command_that_stops_almost_nothing_is_not_recommended() {
+    let heading = |total_ns: u64| {
+        let rows = vec![row(Class::Reschedule, "reschedule", total_ns, None)];
+        let text = blame_conclusion(&answer(rows), Style::Plain);
+        text.trim().lines().next().unwrap().to_owned()
+    };
+    assert_eq!(heading(192_000), "Next, to stop 1.0% of the stolen time:");
+    assert_eq!(heading(188_000), "This would stop 0.9% of the stolen time:");
+    assert_eq!(heading(11_000), "This would stop 0.1% of the stolen time:");
+    assert_eq!(heading(9_000), "This would stop less than 0.1% of the stolen time:");
+}
+
+#[test]
+fn a_knob_that_reduces_safety_is_not_joined_with_the_others() {
+    let with = |knob: &str| Interruption {
+        fix: format!("quietcore apply --cpus 1 --with {knob}"),
+        ..row(Class::Reschedule, "reschedule", 10_000_000, None)
+    };
+    let end = |rows| blame_conclusion(&answer(rows), Style::Plain);
+    let both = end(vec![with("rq_affinity=2"), with("cpu_cycle")]);
+    let (safe, risky) = both.split_once("With side effects:\n").unwrap();
+    assert_eq!(
+        safe,
+        "\nNext, to stop 50.0% of the stolen time:\n  quietcore apply --cpus 1 --with rq_affinity=2\n"
+    );
+    let command = "  quietcore apply --cpus 1 --with cpu_cycle\n    cpu_cycle: the whole machine stops";
+    assert!(risky.starts_with(command), "{both}");
+    let alone = end(vec![with("cpu_cycle")]);
+    assert!(!alone.contains("Next,") && !alone.contains("No command"), "{alone}");
 }
 
 #[test]

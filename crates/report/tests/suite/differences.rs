@@ -42,12 +42,12 @@ fn the_most_important_changes_come_first_and_similar_ones_are_counted() {
         "new IRQ 0",
     ];
     assert!(order.windows(2).all(|pair| place(pair[0]) < place(pair[1])), "{text}");
-    assert!(text.contains("and 5 more of this sort"), "{text}");
+    assert!(text.contains("and 5 more of this kind"), "{text}");
     assert!(!text.contains('\u{1b}'), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     let whole = diff_text(&sample(), KnobDetail::Whole, Style::Plain);
     assert!(
-        whole.contains("new IRQ 8") && !whole.contains("more of this sort"),
+        whole.contains("new IRQ 8") && !whole.contains("more of this kind"),
         "{whole}"
     );
 }
@@ -60,7 +60,7 @@ fn an_empty_diff_reports_that_nothing_changed() {
         changes: Vec::new(),
     };
     let text = diff_text(&same, KnobDetail::Short, Style::Plain);
-    assert!(text.contains("Nothing changed"), "{text}");
+    assert!(text.contains("No relevant change"), "{text}");
 }
 
 #[test]

@@ -56,19 +56,19 @@ const PARTS: [(&str, &str); 27] = [
         "accounts of wake-ups",
         "99,300 wake-ups expected = 98,995 recorded + 305 missed",
     ),
-    ("accounts of gaps", "5,014 gaps seen = 5,011 recorded + 3 missed"),
+    ("accounts of gaps", "5,014 gaps found = 5,011 recorded + 3 missed"),
     ("deviation", "deviation 95.7 us"),
     ("mode", "mode 2.1 us"),
     ("p99.999", "p99.999 301.0 ms"),
     (
         "schedule",
-        "all 99,295 expected, the missed ones as late as they would have been: p50 2.1 us",
+        "all 99,295 expected, missed ones with their estimated latency: p50 2.1 us",
     ),
     ("period", "at most 299.1 ms too long, 298.1 ms too short"),
-    ("early", "before its time: 17 wake-ups, 41.3 us at most"),
+    ("early", "early: 17 wake-ups, by at most 41.3 us"),
     (
         "spikes",
-        "5 came 65 us late or more: the latest: 70.2 us at 12.00 s, 301.1 ms at 45.00 s",
+        "5 late by 65 us or more: the latest: 70.2 us at 12.00 s, 301.1 ms at 45.00 s",
     ),
     (
         "proof of wake-ups",
@@ -81,29 +81,30 @@ const PARTS: [(&str, &str); 27] = [
     ),
     (
         "claim about gaps",
-        "the claim of 0.002 is not shown yet, it would take 25 min in all",
+        "the claim of 0.002 is not shown yet; this needs 25 min in total",
     ),
-    ("stolen", "17.7 ms taken by others"),
+    ("stolen", "17.7 ms used by others"),
     (
-        "own doing",
-        "50.1 ms are the tool's own doing (4,102 wake-ups, real-time throttling)",
+        "caused by the tool itself",
+        "50.1 ms were caused by the tool itself (4,102 wake-ups, real-time throttling)",
     ),
-    ("steal", "20 ms taken by the hypervisor, by /proc/stat"),
+    ("steal", "20 ms used by the hypervisor, from /proc/stat"),
     ("own faults", "the sampler had 6 page faults and was preempted 13 times"),
-    ("turns", "shortest turn 24 ns"),
+    ("turns", "shortest loop 24 ns"),
     (
         "programs",
-        "hackbench: started 14 times; 11 ended well, 2 otherwise (killed by signal 11); it ended at once again",
+        "hackbench: started 14 times; 11 succeeded, 2 did not (killed by signal 11); it ended repeatedly right after \
+         its start",
     ),
     ("findings", "the hypervisor took 30 ms"),
     ("counter", "counter tsc, invariant; the kernel's clock source is tsc"),
     (
         "rate of the counter",
-        "it ran at 2595123.250 kHz, give or take 0.004 ppm; the kernel says 2595120.500 (kernel log, detected at boot): 1.1 ppm",
+        "it ran at 2595123.250 kHz +-0.004 ppm; the kernel reports 2595120.500 (kernel log, detected at boot): 1.1 ppm",
     ),
     (
         "offset of the counter",
-        "its counter is 57 ns behind that of CPU 2, give or take 41 ns (way and back 97 ns)",
+        "its counter is 57 ns behind that of CPU 2, +-41 ns (round trip 97 ns)",
     ),
     ("more findings", "it was stopped by a late wake-up"),
 ];
@@ -137,7 +138,7 @@ fn samples_and_expected_wake_ups_are_shown_separately() {
     assert!(due.contains(" 300\n") && !sampled.split("all expected").next().unwrap().contains(" 300\n"));
     let page = page();
     let words = words(&page);
-    let legend = "CPU 3 98,995 wake-ups all expected 99,295, missed ones as late as they would have been";
+    let legend = "CPU 3 98,995 wake-ups all expected 99,295; missed ones count with their estimated latency";
     assert!(words.contains(legend), "{words}");
     assert!(words.contains("CPU 3: worst 301.1 ms") && words.contains("CPU 3: worst 4.4 us"));
     for id in ["samples", "gaps", "period"] {
@@ -152,13 +153,13 @@ fn samples_and_expected_wake_ups_are_shown_separately() {
     // The drawing of wake-ups has two curves, that of gaps one, that of the period one, each in both scales.
     assert_eq!(page.matches("<path class=\"curve k1\"").count(), 2);
     assert_eq!(page.matches("<path class=\"curve k0\"").count(), 6);
-    for row in ["3", "3, all expected", "3, period off by"] {
+    for row in ["3", "3, all expected", "3, period deviation"] {
         assert!(page.contains(&format!("<th scope=\"row\">{row}</th>")), "{row}");
     }
     for heading in ["Wake-up latency", "Noise", "Wake-ups on every CPU", "Gaps on every CPU"] {
         assert!(page.contains(&format!("<h2>{heading}</h2>")), "{heading}");
     }
-    assert!(words.contains("The latest wake-up came 301.1 ms late. The program was stopped for 4.5 us at most."));
+    assert!(words.contains("The latest wake-up was 301.1 ms late. The program was stopped for at most 4.5 us."));
     let told = all_output();
     for name in ["CPU 3 ", "CPU 3 due ", "CPU 3 period ", "CPU 3 early ", "CPU 3 gaps "] {
         assert!(told.contains(&format!("\n{name}")), "{name}\n{told}");
@@ -176,7 +177,7 @@ fn latency_and_noise_are_not_mixed_on_the_page() {
         "wake-ups missed 305",
         "longest gap in a busy loop 4.4 us",
         "gaps per second 50.5",
-        "CPU time taken by others 0.02 %",
+        "CPU time used by others 0.02 %",
     ] {
         assert!(words.contains(tile), "{tile}\n{words}");
     }

@@ -1,4 +1,5 @@
-//! `explain PATH`: the file of one CPU, interrupt, disk, queue or cgroup is matched with its knob or setting.
+//! `explain PATH`: the file of one CPU, interrupt, disk, queue or cgroup is matched with its knob or setting; so is a title
+//! of `plan`.
 
 use machine::{CpuSet, Interrupt};
 use report::explain::{Surroundings, explain};
@@ -21,6 +22,16 @@ impl Surroundings for NoMachine {
 
     fn lacks_managed_irq(&self) -> bool {
         false
+    }
+}
+
+/// `plan` and `apply` show the names of knobs with blanks.
+#[test]
+fn a_knob_as_plan_shows_it_is_explained() {
+    for knob in plan::KNOBS {
+        let shown = knob.name.replace('_', " ");
+        let entries = explain(&shown, &NoMachine).unwrap_or_else(|near| panic!("{shown}: {near:?}"));
+        assert!(entries.iter().any(|entry| entry.name == knob.name), "{shown}");
     }
 }
 

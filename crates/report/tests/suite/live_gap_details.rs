@@ -32,14 +32,14 @@ fn keys_select_one_gap_after_the_other() {
         return;
     };
     focus(&mut browser, STRIP);
-    let first = "110\u{a0}µs, 0\u{a0}ns after the first gap, most of it by ";
-    let told = shown_text(&mut browser, STRIP);
-    assert!(told.starts_with(first), "{told}");
+    let first = "110\u{a0}µs, 0\u{a0}ns after the first gap, mostly by ";
+    let printed = shown_text(&mut browser, STRIP);
+    assert!(printed.starts_with(first), "{printed}");
     browser.key("ArrowRight", 0);
-    let told = shown_text(&mut browser, STRIP);
+    let printed = shown_text(&mut browser, STRIP);
     assert!(
-        told.starts_with("1.1\u{a0}ms, 499") && told.ends_with("most of it by <i>make</i>"),
-        "{told}"
+        printed.starts_with("1.1\u{a0}ms, 499") && printed.ends_with("mostly by <i>make</i>"),
+        "{printed}"
     );
     browser.key("ArrowRight", 0);
     browser.key("ArrowRight", 0);
@@ -48,7 +48,7 @@ fn keys_select_one_gap_after_the_other() {
         "the last one stays"
     );
     browser.key("ArrowLeft", 0);
-    assert_eq!(shown_text(&mut browser, STRIP), told);
+    assert_eq!(shown_text(&mut browser, STRIP), printed);
     assert_eq!(
         browser.value(&format!("document.querySelectorAll('{STRIP} .mark.at').length")),
         1

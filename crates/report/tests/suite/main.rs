@@ -6,6 +6,7 @@
 
 mod blame_pictures;
 mod blaming;
+mod check_steps;
 mod differences;
 mod escaping;
 mod everything;

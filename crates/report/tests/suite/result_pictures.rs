@@ -35,7 +35,7 @@ fn curves(page: &str) -> Vec<&str> {
 fn every_cpu_has_a_curve_and_the_worst_value_a_flag() {
     let page = of_cpus(3, 1);
     assert_eq!(curves(&page), ["CPU 0", "CPU 1", "CPU 2"]);
-    assert!(!page.contains("Drawn are all together"));
+    assert!(!page.contains("The drawing shows all CPUs together"));
     assert_eq!(page.matches("class=\"flag").count(), 1, "the linear scale ends before");
     assert!(page.contains(">CPU 1: worst 7\u{a0}ms<"));
 }

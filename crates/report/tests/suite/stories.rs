@@ -35,7 +35,7 @@ fn the_page_of_prove_matches_the_golden_files() {
         entries: vec![],
         ..story()
     });
-    assert!(planned.contains("What would have been changed") && !planned.contains(">outcome<"));
+    assert!(planned.contains("Planned changes") && !planned.contains(">outcome<"));
     let emulated = report::prove::prove_html(&ProveRecord {
         emulated: true,
         ..story()
@@ -113,13 +113,14 @@ fn the_counter_is_reported_with_its_uncertainty() {
     }));
     for part in [
         "counter tsc, invariant; the kernel's clock source is tsc",
-        "it ran at 2599998.250 kHz, give or take 0.004 ppm; the kernel says 2599998.000 (kernel log, detected at boot): 0.096 ppm +-0.196 apart",
-        "by a clock that is made of this counter",
-        "its counter and that of CPU 0 agree within 47 ns (way and back 97 ns)",
+        "it ran at 2599998.250 kHz +-0.004 ppm; the kernel reports 2599998.000 (kernel log, detected at boot): 0.096 \
+         ppm +-0.196 apart",
+        "measured with a clock that is based on this counter",
+        "its counter and that of CPU 0 agree within 47 ns (round trip 97 ns)",
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }
-    assert!(page.contains("counter tsc, invariant") && page.contains("way and back"));
+    assert!(page.contains("counter tsc, invariant") && page.contains("round trip"));
     let (text, _) = counter(serde_json::json!({
         "name": "tsc", "khz": null, "invariant": false, "clocksource": null, "offset": offset(-9_000),
     }));
@@ -127,10 +128,7 @@ fn the_counter_is_reported_with_its_uncertainty() {
         text.contains("NOT invariant; the kernel's clock source is unknown"),
         "{text}"
     );
-    assert!(
-        text.contains("is 9 us behind that of CPU 0, give or take 40 ns"),
-        "{text}"
-    );
+    assert!(text.contains("is 9 us behind that of CPU 0, +-40 ns"), "{text}");
     let (text, _) = counter(serde_json::json!({"name": "clock_monotonic", "khz": null, "invariant": null}));
     assert!(
         text.contains("invariant or not is unknown") && text.contains("other CPUs is unknown"),
@@ -403,7 +401,7 @@ fn the_headline_of_a_plan_names_other_owners_of_the_isolated_cpus() {
         .map(str::to_owned)
         .to_vec();
     let expected = "CPU 1 NOT for you alone: 4 cpusets of other owners keep their tasks there (/torque/1, /torque/2, \
-                    /torque/3 and 1 more)";
+         /torque/3 and 1 more)";
     assert_eq!(report::promise(&plan), expected);
     let text = report::plan_text(&plan, report::KnobDetail::Short, Style::Plain);
     let head = text.lines().take(3).collect::<Vec<_>>().join(" ");
@@ -411,7 +409,7 @@ fn the_headline_of_a_plan_names_other_owners_of_the_isolated_cpus() {
     let mut story = story();
     story.plan = Some(plan.clone());
     let page = report::prove::prove_html(&story);
-    assert!(page.contains("CPU 1 set apart but NOT alone (4 cpusets of other owners"));
+    assert!(page.contains("CPU 1 isolated but NOT exclusive (4 cpusets of other owners"));
     plan.without.push("cpuset_partition".to_owned());
     assert!(report::promise(&plan).contains("NOT for you alone: without a cpuset partition"));
 }

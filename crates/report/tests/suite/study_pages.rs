@@ -144,7 +144,7 @@ fn the_table_has_every_cell_even_of_many() {
     let names: Vec<String> = (0..40).map(|number| format!("cell-{number}")).collect();
     let cells: Vec<(&str, &[Recording])> = names.iter().map(|name| (name.as_str(), runs.as_slice())).collect();
     let page = page(&cells, &[]);
-    assert!(page.contains("Drawn are the first 12 cells of 40."), "{page}");
+    assert!(page.contains("The drawing shows the first 12 cells of 40."), "{page}");
     assert_eq!(page.matches("<th scope=\"row\">cell-").count(), 40);
     assert_eq!(page.matches("class=\"curve ").count(), 24);
 }

@@ -59,8 +59,8 @@ impl StateDir {
             rustix::fs::ftruncate(&*file, old_len).map_err(|errno| RootError::State {
                 path: shown,
                 what: format!(
-                    "a record was written in part and could not be cut off again ({errno}); free some space \
-                     there, then run `quietcore undo`, which ignores a torn last record"
+                    "a record was written in part and could not be removed ({errno}); free some space there, then run \
+                     `quietcore undo`, which ignores an incomplete last record"
                 ),
             })?;
         } else if let Ok(now) = rustix::fs::fstat(&*file) {

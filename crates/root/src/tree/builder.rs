@@ -137,7 +137,7 @@ impl TreeBuilder {
                 _ => {
                     return Err(hostile(
                         &String::from_utf8_lossy(path),
-                        "a hard link names it, but it is no file of the archive",
+                        "a hard link refers to it, but it is not a file of the archive",
                     ));
                 }
             }

@@ -11,6 +11,7 @@ use machine::{CpuSet, Machine};
 use plan::boot_check::{DeclaredPartition, PartitionDrift, UnknownCpus};
 use plan::declared::{BootPart, CpuSpec, Declaration, PATH};
 use plan::lint::KernelFacts;
+use plan::words::did_you_mean;
 use root::Failure;
 
 impl BootIsolation {
@@ -30,7 +31,10 @@ impl BootIsolation {
             return Err(Failure::usage(
                 format!("{PATH} declares no partition {}", report::safe(name)),
                 "no table [[partition]] there has this name",
-                "name CPUs with --cpus 2-3, or declare it with `quietcore apply --partition NAME --cpus LIST --save`",
+                did_you_mean(name, all.iter().map(|one| one.name().as_str())).unwrap_or_else(|| {
+                    "select CPUs with --cpus 2-3, or declare it with `quietcore apply --partition NAME --cpus CPUS --save`"
+                        .to_owned()
+                }),
             ));
         }
         let is_selected = |one: &&Declaration| one.boot == BootPart::OnLine || Some(one.name().as_str()) == named;
@@ -41,9 +45,9 @@ impl BootIsolation {
             (Some(file), Err((line, error))) => Err(file.at(line, error)),
             (_, Ok(Some(on_line))) => Ok(on_line),
             _ => Err(Failure::usage(
-                "there are no words for the boot line",
+                "there are no parameters for the boot line",
                 format!("neither --cpus nor --params was given, and {PATH} declares no partition with `boot = true`"),
-                "name CPUs with --cpus 2-3, words with --params, or a declared partition with --partition",
+                "select CPUs with --cpus 2-3, parameters with --params, or a declared partition with --partition",
             )),
         }
     }
@@ -74,8 +78,8 @@ fn named_cpus(one: &Declaration, machine: &Machine) -> Result<CpuSet, Failure> {
         CpuSpec::Named(expression) => existing_cpus(expression, machine),
         CpuSpec::Chosen { .. } => Err(Failure::usage(
             format!("the CPUs of partition {} are chosen when it is applied", one.name()),
-            "a boot line names its CPUs",
-            "write them into the file as `cpus`",
+            "a boot line needs fixed CPUs",
+            "add them to the file as `cpus`",
         )),
     }
 }

@@ -16,8 +16,8 @@ pub fn check_once(session: &Session, one_boot: &OneShotEntry) -> Result<(), Fail
     let scene = BootScene::read(session)?;
     if scene.own_words.trial.is_some() {
         return Err(Failure::conflict(
-            "a boot line is being tried already",
-            "there is one entry for a trial",
+            "a trial of a boot line is already under way",
+            "only one trial can exist at a time",
             "end that first: `quietcore boot confirm` or `quietcore boot clear`",
         ));
     }
@@ -78,11 +78,11 @@ fn work(scene: &BootScene, one_boot: &OneShotEntry) -> Result<(&'static Loader, 
         OneShotSelection::Reboot(_) => {
             return Err(Failure::unable(
                 format!(
-                    "{} starts an entry once only where the restart asks for it",
+                    "{} can start an entry for one boot only if the restart requests it",
                     loader.name
                 ),
-                "a machine that comes up again by itself would have its usual line",
-                "not on this machine yet: measure with `quietcore boot trial` and one study for each line",
+                "a machine that restarts for another reason would have its usual boot line",
+                "this machine does not support it yet: measure with `quietcore boot trial` and one study for each line",
             ));
         }
     };

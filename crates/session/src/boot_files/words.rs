@@ -50,7 +50,7 @@ pub fn for_cpus(
         let others = isolated_by(former).unwrap_or_default().minus(&isolated);
         if !others.is_empty() {
             notes.push(format!(
-                "CPU {others} is isolated by the line already and stays so (--only leaves it out)"
+                "CPU {others} is already isolated by the boot line and stays so (--only leaves it out)"
             ));
             isolated = isolated.or(&others);
         }
@@ -61,8 +61,8 @@ pub fn for_cpus(
     if isolated.intersects(&lowest) {
         return Err(Failure::usage(
             format!("CPU {lowest} cannot be isolated"),
-            "the lowest CPU starts the machine, and much of the kernel expects it to serve everybody",
-            format!("choose among CPU {}", all.minus(&lowest)),
+            "the kernel starts on the lowest CPU, and much of it expects that CPU to be available to every task",
+            format!("choose from CPU {}", all.minus(&lowest)),
         ));
     }
     let request = BootPurpose {

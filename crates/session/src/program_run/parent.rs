@@ -40,7 +40,7 @@ pub(super) fn stay(child: u32, mut started: PipeReader, ready: &PreparedRun, ses
     };
     for (place, (glob, _)) in ready.pins.named.iter().enumerate() {
         if !watch.matched.contains(&place) {
-            session.note(&format!("note: no thread was ever named {}\n", glob.text()));
+            session.note(&format!("note: no thread named {} was seen\n", glob.text()));
         }
     }
     Status::Program(ended)

@@ -90,7 +90,10 @@ mod tests {
         for user in ["", "ben", "-1", "4294967295"] {
             assert!(Owners::new(&root, Some(user)).is_err(), "{user}");
         }
-        assert!(!Owners::new(&root, Some("ana")).unwrap().mean(99), "it is gone");
+        assert!(
+            !Owners::new(&root, Some("ana")).unwrap().mean(99),
+            "it no longer exists"
+        );
     }
 
     #[test]

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 /// The outcome for a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Default)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ThreadOutcome {
     /// It was moved.
@@ -25,6 +26,7 @@ pub enum ThreadOutcome {
 
 /// One thread.
 #[derive(Clone, Debug, Serialize, Default)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MovedTask {
     /// Its process.
     pub pid: u32,

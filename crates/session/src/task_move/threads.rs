@@ -16,16 +16,18 @@ impl Mover<'_> {
         match threads::threshold(&ground, task.key.tid, &self.partition.path) {
             ThreadMoveObstacle::Open => None,
             ThreadMoveObstacle::Populated => Some(format!(
-                "on cgroup v2 a thread leaves its process only for a threaded cgroup, and one with tasks in it cannot become \
-                 threaded; recreate the partition with its programs inside: quietcore apply --resize --threaded {}",
+                "on cgroup v2 a single thread can move only to a threaded cgroup, and a cgroup that contains tasks \
+                 cannot become threaded; recreate the partition with its programs inside: quietcore apply --resize \
+                 --threaded {}",
                 self.partition.arguments
             )),
             ThreadMoveObstacle::Leaves { cgroup, limits } => {
                 let has_chosen = limits.iter().any(CgroupLimit::is_chosen);
                 if has_chosen && !self.options.out_of_limits {
                     return Some(format!(
-                        "its whole process ({}) would have to leave {} for the root cgroup, where these limits do not hold: \
-                         {}; add --out-of-limits if that may be, or move the whole process: quietcore move --pid {}",
+                        "its whole process ({}) would have to leave {} for the root cgroup, where these limits do not \
+                         apply: {}; add --out-of-limits to allow that, or move the whole process: quietcore move --pid \
+                         {}",
                         task.pid,
                         report::safe(&cgroup),
                         text(&limits),
@@ -45,19 +47,20 @@ impl Mover<'_> {
         }
         let lost = match limits {
             [] => "it had no limits there".to_owned(),
-            limits => format!("these limits do not apply to it during that time: {}", text(limits)),
+            limits => format!("during that time these limits do not apply to it: {}", text(limits)),
         };
         let level = match limits.iter().any(CgroupLimit::is_chosen) {
             true => Level::Warning,
             false => Level::Info,
         };
         let message = format!(
-            "the process as a whole waits in the root cgroup while threads of it are in partition {}, and came from {cgroup}; {lost}",
+            "the process as a whole is in the root cgroup while threads of it are in partition {}; it came from \
+             {cgroup}; {lost}",
             self.partition_name()
         );
         self.findings.push(
             Finding::new(level, FindingId::PROCESS_WAITS_OUTSIDE, subject, message)
-                .fix("`quietcore move --out` of its last thread, and `quietcore undo`, bring it back there"),
+                .fix("`quietcore move --back` of its last thread, or `quietcore undo`, returns it to that cgroup"),
         );
     }
 

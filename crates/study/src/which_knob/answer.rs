@@ -10,6 +10,7 @@ use serde::Serialize;
 
 /// The result for one knob.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct KnobAnswer<'a> {
     /// The question.
     #[serde(flatten)]
@@ -26,6 +27,7 @@ pub struct KnobAnswer<'a> {
 
 /// The effect of a knob on the measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum KnobEffect {
     /// At least one number is better with it, and none is worse.
@@ -42,6 +44,7 @@ pub enum KnobEffect {
 
 /// One comparison: without the knob, and with it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct KnobComparison {
     /// What the repetitions of these two cells show by themselves.
     pub compared: SetComparison,

@@ -9,7 +9,7 @@ impl Experiment {
     #[must_use]
     pub fn text(&self, matrix: &Matrix) -> String {
         let mut text =
-            self.head("Made by `quietcore study which-knob`. bare is the partition alone, full the whole plan.");
+            self.head("Written by `quietcore study which-knob`. bare is only the partition, full the whole plan.");
         let names: Vec<String> = std::iter::once("none".to_owned())
             .chain(matrix.levels.iter().map(|level| level.name.clone()))
             .collect();

@@ -133,7 +133,7 @@ fn after_power_cuts_every_run_is_measured_once_in_its_boot() {
         let (mut steps, mut measured) = (0, 0);
         loop {
             steps += 1;
-            assert!(steps < 200, "cut at {cut}: it does not come to its end");
+            assert!(steps < 200, "cut at {cut}: it did not end");
             match story.next() {
                 NextStep::Measure(sitting) => {
                     assert_eq!(story.line, right(sitting.boot));
@@ -233,7 +233,7 @@ fn a_boot_that_never_comes_up_or_crashes_is_skipped() {
         }
         assert_eq!(restarts, MAX_ATTEMPTS);
         let why = given_up.unwrap();
-        assert!(why.contains("isolcpus=2-3 is not on the line"), "{why}");
+        assert!(why.contains("isolcpus=2-3 is not on the boot line"), "{why}");
         // The other boot has all its runs.
         assert_eq!(story.schedule.runs_done(), 6);
     }

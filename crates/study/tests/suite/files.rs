@@ -65,21 +65,33 @@ fn a_missing_axis_has_its_default_level() {
 fn errors_in_study_files_are_reported_with_their_line() {
     let two = "isolation = [\"none\", \"balanced\"]";
     for (axes, line, words) in [
-        ("", 0, "one cell alone"),
+        ("", 0, "a single cell"),
         ("isolation = []", 7, "`isolation` has no level"),
         ("load = []", 7, "`load` has no level"),
         ("knob = []\nisolation = [\"balanced\"]", 7, "`knob` has no level"),
-        ("isolation = [\"none\", \"none\"]", 7, "`none` is there twice"),
-        ("load = [\"idle\",\n\"cpu\",\n\"cpu\"]", 9, "`cpu` is there twice"),
+        ("isolation = [\"none\", \"none\"]", 7, "`none` is listed twice"),
+        ("load = [\"idle\",\n\"cpu\",\n\"cpu\"]", 9, "`cpu` is listed twice"),
         ("load = [\"cpu+io\", \"io+cpu\"]", 7, "the same load as `cpu+io`"),
-        ("load = [\"cpu+cpu\", \"idle\"]", 7, "`cpu` is there twice in"),
+        ("load = [\"cpu+cpu\", \"idle\"]", 7, "`cpu` is listed twice in"),
         ("load = [\"idle\", \"cpu+\"]", 7, "there is no load ``"),
         ("isolation = [\"none\",\n\"both\"]", 8, "there is no isolation `both`"),
-        ("preemption = [\"full\", \"rt\"]", 7, "there is no preemption `rt`"),
+        (
+            "preemption = [\"full\", \"rt\"]",
+            7,
+            "there is no preemption model `rt`",
+        ),
         ("preemption = []", 7, "`preemption` has no level"),
-        ("preemption = [\"full\"]", 0, "one cell alone"),
-        ("kernel = [\"6.1\", \"/boot/\"]", 7, "names no kernel"),
-        ("kernel = [\"6.1\", \"..\"]", 7, "names no kernel"),
+        ("preemption = [\"full\"]", 0, "a single cell"),
+        (
+            "kernel = [\"6.1\", \"/boot/\"]",
+            7,
+            "is neither a kernel release nor a path",
+        ),
+        (
+            "kernel = [\"6.1\", \"..\"]",
+            7,
+            "is neither a kernel release nor a path",
+        ),
         (
             "kernel = [\"/a/linux-6.1\", \"/b/linux-6.1\"]",
             7,
@@ -88,17 +100,17 @@ fn errors_in_study_files_are_reported_with_their_line() {
         (
             "isolation = [\"isolcpus\", \"balanced\"]\nknob = [\"timer_migration\"]",
             8,
-            "`isolcpus` makes no partition",
+            "`isolcpus` creates no partition",
         ),
         (
             "isolation = [\"none\", \"a\"]\n[isolation.a]\nboot = [\"nohz_full={cpus}\"]",
             8,
-            "does not say which partition",
+            "but no profile for the partition",
         ),
         (
             "isolation = [\"none\", \"a\"]\n[isolation.a]\nprofile = \"none\"\nwith = [\"timer_migration\"]",
             10,
-            "makes no partition, so it has no knobs",
+            "creates no partition, so it has no knobs",
         ),
         (
             "isolation = [\"isolcpus\", \"a\"]\n[isolation.a]\nprofile = \"none\"\nboot = [\"isolcpus={cpus}\"]",
@@ -108,7 +120,7 @@ fn errors_in_study_files_are_reported_with_their_line() {
         (
             "isolation = [\"none\", \"a\"]\npreemption = [\"full\"]\n[isolation.a]\nprofile = \"none\"\nboot = [\"preempt=none\"]",
             11,
-            "`preempt=` is an axis of its own",
+            "`preempt=` is already set by an axis",
         ),
         (
             "isolation = [\"none\", \"cpuset\"]",
@@ -129,7 +141,7 @@ fn errors_in_study_files_are_reported_with_their_line() {
         (
             "isolation = [\"balanced\"]\nknob = [\"stat_interval=60\", \"stat_interval=30\"]",
             8,
-            "is there twice",
+            "is listed twice",
         ),
         (
             "isolation = [\"none\", \"balanced\"]\nknob = [\"timer_migration\"]",
@@ -144,7 +156,7 @@ fn errors_in_study_files_are_reported_with_their_line() {
         (
             "isolation = [\"none\", \"a-b\"]\n[isolation.a-b]\n",
             8,
-            "directory's name",
+            "part of a directory name",
         ),
         (
             "isolation = [\"none\", \"a\"]\n[isolation.a]\n[isolation.b]",
@@ -154,7 +166,7 @@ fn errors_in_study_files_are_reported_with_their_line() {
         (
             "isolation = [\"none\", \"strict\"]\n[isolation.strict]",
             8,
-            "has a meaning already",
+            "already has a meaning",
         ),
         (
             "isolation = [\"balanced\", \"a\"]\n[isolation.a]",
@@ -182,7 +194,12 @@ fn errors_in_study_files_are_reported_with_their_line() {
         assert!(!error.next.is_empty(), "{axes}: {error}");
     }
     for (from, to, line, words) in [
-        ("repetitions = 2", "repetitions = 0", 1, "no repetition"),
+        (
+            "repetitions = 2",
+            "repetitions = 0",
+            1,
+            "the number of repetitions is 0",
+        ),
         ("repetitions = 2", "repetitions = 20000", 1, "more than 10000 runs"),
         ("repetitions = 2", "repetitions = 18446744073709551615", 1, ""),
         ("repetitions = 2", "repetitions = -2", 1, ""),
@@ -190,7 +207,7 @@ fn errors_in_study_files_are_reported_with_their_line() {
             "repetitions = 2",
             "repetitions = 2\nbudget = \"900ms\"",
             2,
-            "not one run fits into the budget",
+            "the budget is too short for a single run",
         ),
         ("repetitions = 2", "repetitions = 2\ncool_down = \"-1s\"", 2, ""),
         ("repetitions = 2", "repetitions = 2\ncool_to_c = 0", 2, "1 to 150"),
@@ -251,19 +268,19 @@ fn a_million_cells_are_refused_without_creating_them() {
     let all = format!("isolation = [\"balanced\"]\nknob = [{}]", knobs.join(", "));
     let error = parse(with_axes(&all).as_bytes()).unwrap_err();
     let cells = 1_u64 << knobs.len();
-    assert!(error.what.contains(&format!("make {cells} cells")), "{error}");
+    assert!(error.what.contains(&format!("create {cells} cells")), "{error}");
 
     let many = |name: &str| -> String { (0..1024).map(|number| format!("\"{name}{number}\",")).collect() };
     let text = format!("isolation = [{}]\nload = [{}]", many("i"), many("l"));
     let error = parse(with_axes(&text).as_bytes()).unwrap_err();
-    assert!(error.what.contains("make 1048576 cells"), "{error}");
+    assert!(error.what.contains("create 1048576 cells"), "{error}");
 }
 
 #[test]
 fn hostile_bytes_are_refused_with_a_printable_message() {
     let long = vec![b'#'; usize::try_from(MOST_BYTES).unwrap() + 1];
     for (bytes, words) in [
-        (long.as_slice(), "more than"),
+        (long.as_slice(), "larger than"),
         (b"a = 1\n\xff".as_slice(), "UTF-8"),
         (b"".as_slice(), "missing field"),
         (b"\"\x1b[2J\" = 1".as_slice(), ""),
@@ -281,11 +298,11 @@ fn hostile_bytes_are_refused_with_a_printable_message() {
 #[test]
 fn boot_words_must_be_single_words_with_known_placeholders() {
     for (word, words) in [
-        ("", "no word of a boot line"),
-        ("a b", "no word of a boot line"),
-        ("a\u{e9}", "no word of a boot line"),
-        ("= 3", "no word of a boot line"),
-        ("nohz_full={cpu}", "a place that nothing fills"),
+        ("", "not a boot parameter"),
+        ("a b", "not a boot parameter"),
+        ("a\u{e9}", "not a boot parameter"),
+        ("= 3", "not a boot parameter"),
+        ("nohz_full={cpu}", "an unknown placeholder"),
         ("quietcore.trial=1", "of quietcore itself"),
     ] {
         let axes = format!(
@@ -299,7 +316,7 @@ fn boot_words_must_be_single_words_with_known_placeholders() {
     }
     let twice = "isolation = [\"none\", \"a\"]\n[isolation.a]\nprofile = \"none\"\nboot = [\"rcu_nocbs=1\", \"rcu-nocbs={cpus}\"]";
     let error = parse(with_axes(twice).as_bytes()).unwrap_err();
-    assert!(error.to_string().contains("is there twice"), "{error}");
+    assert!(error.to_string().contains("is listed twice"), "{error}");
 }
 
 proptest! {

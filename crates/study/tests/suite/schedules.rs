@@ -102,23 +102,23 @@ fn a_directory_of_another_study_machine_or_version_is_recognized() {
     let cases: [(StudyRecord, &str); 5] = [
         (
             record(&of(2, 1), "1.1"),
-            "the version of quietcore was 1.0 there, and is 1.1 now",
+            "the version of quietcore was 1.0 there, but is 1.1 now",
         ),
-        (record(&of(2, 2), "1.0"), "the seed was 1 there, and is 2 now"),
-        (record(&of(3, 1), "1.0"), "12 runs there, and is another, 18 runs now"),
+        (record(&of(2, 2), "1.0"), "the seed was 1 there, but is 2 now"),
+        (record(&of(3, 1), "1.0"), "12 runs there, but is another, 18 runs now"),
         (
             StudyRecord {
                 kernel: Some("6.1".to_owned()),
                 ..ours.clone()
             },
-            "the kernel was unknown there, and is 6.1 now",
+            "the kernel was unknown there, but is 6.1 now",
         ),
         (
             StudyRecord {
                 cpus: CpuSet::range(2, 3),
                 ..ours.clone()
             },
-            "CPUs measured was 1 there, and is 2-3 now",
+            "CPUs measured was 1 there, but is 2-3 now",
         ),
     ];
     for (other, words) in cases {

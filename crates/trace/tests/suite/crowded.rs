@@ -124,3 +124,20 @@ fn events_that_arrive_during_a_read_are_left_for_the_next_one() {
     assert_eq!(times.get(..3), Some([1, 2, 3].as_slice()));
     assert!(times.len() < 8, "{times:?}");
 }
+
+/// A virtual CPU was stopped while it wrote an event, so the event can be read only 90 ms later.
+#[test]
+fn an_event_that_can_be_read_only_later_keeps_its_place() {
+    const MS: u64 = 1_000_000;
+    let buffers = BufferFiles::new(2);
+    let mut recorder = buffers.recorder(2, 100 * PAGE);
+    buffers.add_events(0, [900 * MS, 920 * MS].into_iter());
+    assert_eq!(recorder.drain(|| 1_000 * MS).unwrap(), DrainEnd::Empty);
+    let until = recorder.read_until_ns();
+    let mut times = given(&mut recorder, Some(until));
+    buffers.add_events(1, std::iter::once(910 * MS));
+    recorder.ends();
+    assert_eq!(recorder.drain(|| 1_001 * MS).unwrap(), DrainEnd::Empty);
+    times.extend(given(&mut recorder, None));
+    assert_eq!(times, [900 * MS, 910 * MS, 920 * MS]);
+}

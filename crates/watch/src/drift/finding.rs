@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 /// An open finding.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OpenFinding {
     /// Its stable id. Text, like the layer: the daemon reads open findings back that another version may have written.
     pub id: String,

@@ -14,6 +14,8 @@ pub struct Interval {
 impl Interval {
     /// All layers: what the kernel changed by itself, and what no source reported.
     pub const FILES: Interval = Interval::new(20_000, Duration::from_secs(10), Duration::from_secs(900));
+    /// Reading the configuration, to see whether it has changed. An administrator waits for it.
+    pub const CONFIGURATION: Interval = Interval::new(20_000, Duration::from_secs(1), Duration::from_secs(30));
     /// Reading the counters of each CPU.
     pub const COUNTERS: Interval = Interval::new(8_000, Duration::from_secs(1), Duration::from_secs(600));
     /// Reading the allowed CPUs of each thread, while no program starts ...

@@ -31,6 +31,7 @@ pub enum FindingChange {
 
 /// The open findings.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Ledger {
     /// The findings in order of appearance.
     pub standing: Vec<OpenFinding>,

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// A process that wrote a kernel file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WriterProcess {
     /// The process.
     pub pid: u32,

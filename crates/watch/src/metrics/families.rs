@@ -22,7 +22,7 @@ pub fn exposition(form: ExpositionFormat, known: &MetricsState, totals: &Activit
         text.family(
             Info,
             "quietcore_measurement",
-            "Which measurement the histograms are of.",
+            "The measurement that the histograms describe.",
         );
         let started_at = measured.started_at.as_deref().unwrap_or_default();
         text.line(&LabelSet::default().with("started_at", started_at), 1);
@@ -32,7 +32,7 @@ pub fn exposition(form: ExpositionFormat, known: &MetricsState, totals: &Activit
 }
 
 fn about(text: &mut Exposition, known: &MetricsState) {
-    text.family(Info, "quietcore_build", "Which quietcore, on which kernel.");
+    text.family(Info, "quietcore_build", "Version of quietcore and of the kernel.");
     let labels = LabelSet::default()
         .with("version", &known.version)
         .with("kernel", &known.kernel);
@@ -40,7 +40,8 @@ fn about(text: &mut Exposition, known: &MetricsState) {
     text.family(
         Gauge,
         "quietcore_isolated_cpu",
-        "Whether a CPU that is to be left in peace is isolated now (0 where nothing isolates it), and who says so.",
+        "Whether a CPU that should be isolated is isolated now (0 if nothing isolates it), and the source of that \
+         intention.",
     );
     for one in &known.isolated {
         for cpu in one.cpus.iter() {
@@ -53,7 +54,7 @@ fn about(text: &mut Exposition, known: &MetricsState) {
 }
 
 fn counted(text: &mut Exposition, known: &MetricsState, totals: &ActivityTotals) {
-    text.family(Gauge, "quietcore_cpu_online", "Whether an isolated CPU runs.");
+    text.family(Gauge, "quietcore_cpu_online", "Whether an isolated CPU is online.");
     for cpu in known.cpus().iter() {
         let is_online = totals.cpus().any(|(one, total)| one == cpu && total.is_online);
         text.line(&of_cpu(cpu), u8::from(is_online));
@@ -61,7 +62,8 @@ fn counted(text: &mut Exposition, known: &MetricsState, totals: &ActivityTotals)
     text.family(
         Counter,
         "quietcore_interruptions",
-        "What arrived on an isolated CPU since boot, by class; a softirq counts beside the interrupt that raised it.",
+        "Interruptions of an isolated CPU since boot, by class; a softirq counts in addition to the interrupt that \
+         raised it.",
     );
     for (cpu, total) in totals.cpus() {
         for (class, count) in &total.classes {
@@ -74,7 +76,7 @@ fn counted(text: &mut Exposition, known: &MetricsState, totals: &ActivityTotals)
         text.family(
             Counter,
             "quietcore_context_switches",
-            "How often a task was put on an isolated CPU since boot.",
+            "How often a task was scheduled on an isolated CPU since boot.",
         );
         switches().for_each(|(cpu, count)| text.line(&of_cpu(cpu), count));
     }
@@ -96,7 +98,7 @@ fn findings(text: &mut Exposition, known: &MetricsState, now_s: u64) {
             text,
             Gauge,
             "quietcore_last_check_timestamp_seconds",
-            "When check was asked last, whatever it was asked.",
+            "Time of the last check, complete or partial.",
             checked_s,
         );
     }
@@ -123,7 +125,7 @@ fn findings_by_level(text: &mut Exposition, known: &MetricsState, partitions: &[
     text.family(
         Gauge,
         "quietcore_check_findings",
-        "Findings of check that stand, by partition and level.",
+        "Open findings of check, by partition and level.",
     );
     for partition in partitions {
         for level in [Level::Error, Level::Warning, Level::Info] {
@@ -147,7 +149,7 @@ fn drift_ages(text: &mut Exposition, known: &MetricsState, partitions: &[&str], 
     text.family(
         Gauge,
         "quietcore_drift_age_seconds",
-        "For how long the oldest finding of level error has been open in a partition; 0 without one.",
+        "How long the oldest finding of level error has been open in a partition; 0 without one.",
     );
     for partition in partitions {
         let age_s = known.ledger.drift_age_s(partition, now_s).unwrap_or(0);
@@ -162,7 +164,7 @@ fn oldest_findings(text: &mut Exposition, known: &MetricsState) {
     text.family(
         Gauge,
         "quietcore_check_finding_since_timestamp_seconds",
-        "Since when a finding has been open, the oldest ones.",
+        "Time since which a finding has been open, for the oldest ones.",
     );
     for one in oldest.iter().take(MOST_FINDINGS) {
         let labels = LabelSet::default()
@@ -177,7 +179,7 @@ fn oldest_findings(text: &mut Exposition, known: &MetricsState) {
         text,
         Gauge,
         "quietcore_check_findings_unlisted",
-        "Findings without a line of their own, because there are too many.",
+        "Findings without their own line, because there are too many.",
         unlisted.saturating_add(known.ledger.more),
     );
 }
@@ -189,14 +191,14 @@ fn cost(text: &mut Exposition, daemon: &DaemonStats) {
         text,
         Gauge,
         "quietcore_daemon_start_timestamp_seconds",
-        "When the daemon began.",
+        "Start time of the daemon.",
         daemon.started_s,
     );
     single(
         text,
         Counter,
         "quietcore_daemon_cpu_seconds",
-        "What the daemon has had of the CPUs.",
+        "CPU time used by the daemon.",
         seconds(daemon.cpu_ns),
     );
     if let Some(bytes) = daemon.resident_bytes {
@@ -204,19 +206,19 @@ fn cost(text: &mut Exposition, daemon: &DaemonStats) {
             text,
             Gauge,
             "quietcore_daemon_resident_memory_bytes",
-            "Memory of the daemon.",
+            "Memory used by the daemon.",
             bytes,
         );
     }
     for (name, help, count) in [
         (
             "quietcore_daemon_questions",
-            "How often layers of check were asked.",
+            "How often layers of check ran.",
             daemon.questions,
         ),
         (
             "quietcore_daemon_events_dropped",
-            "How often a source of the kernel had to leave something out; everything is asked then.",
+            "How often a kernel source lost events; the daemon then checks everything.",
             daemon.lost,
         ),
         (
@@ -231,13 +233,13 @@ fn cost(text: &mut Exposition, daemon: &DaemonStats) {
         text,
         Gauge,
         "quietcore_configuration_valid",
-        "Whether /etc/quietcore.toml can be used as it is now; what could last be used is used where not.",
+        "Whether /etc/quietcore.toml is valid now; if not, the last valid content is used.",
         u8::from(daemon.configuration_error.is_none()),
     );
     text.family(
         Gauge,
         "quietcore_daemon_source_up",
-        "Whether a source of the kernel tells; the rounds stand in for one that does not.",
+        "Whether a kernel source of events works; periodic checks replace one that does not.",
     );
     for (name, is_up) in &daemon.sources {
         text.line(&none.clone().with("source", name), u8::from(*is_up));

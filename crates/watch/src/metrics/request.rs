@@ -77,14 +77,18 @@ impl RequestRejection {
     #[must_use]
     pub fn answer(self) -> Vec<u8> {
         let (status, more, body) = match self {
-            RequestRejection::Bad => ("400 Bad Request", "", "This is no HTTP/1 request. Ask: GET /metrics\n"),
-            RequestRejection::Unknown => ("404 Not Found", "", "There is only /metrics here.\n"),
-            RequestRejection::Method => ("405 Method Not Allowed", "Allow: GET\r\n", "Only GET is answered.\n"),
+            RequestRejection::Bad => (
+                "400 Bad Request",
+                "",
+                "This is not an HTTP/1 request. Use: GET /metrics\n",
+            ),
+            RequestRejection::Unknown => ("404 Not Found", "", "Only /metrics exists here.\n"),
+            RequestRejection::Method => ("405 Method Not Allowed", "Allow: GET\r\n", "Only GET is supported.\n"),
             RequestRejection::Long => ("431 Request Header Fields Too Large", "", "The request is too long.\n"),
             RequestRejection::Slow => (
                 "408 Request Timeout",
                 "",
-                "The request did not come to its end in time.\n",
+                "The request did not arrive completely in time.\n",
             ),
         };
         whole(status, "text/plain; charset=utf-8", more, body)

@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 
 pub(super) const PANE: Pane = Pane {
     name: "CPUs",
-    what: "interruptions per second by class, and the last minutes of them",
+    what: "interruptions per second by class, and their recent history",
     sorts: &["number", "interruptions"],
     head,
     rows,
@@ -37,7 +37,7 @@ fn head(now: &DisplayData, width: usize) -> String {
 fn history_span(now: &DisplayData) -> String {
     let seconds = now.duration_ns().saturating_mul(DisplayData::HISTORY as u64) / 1_000_000_000;
     match seconds {
-        0 => format!("{} looks", DisplayData::HISTORY),
+        0 => format!("{} samples", DisplayData::HISTORY),
         1..=90 => format!("{seconds} s"),
         _ => format!("{} min", seconds.saturating_add(30) / 60),
     }

@@ -10,11 +10,11 @@ use std::collections::BTreeMap;
 
 pub(super) const PANE: Pane = Pane {
     name: "culprits",
-    what: "who interrupts: interrupt lines, IPIs, softirqs, threads",
+    what: "what interrupts: interrupt lines, IPIs, softirqs, threads",
     sorts: &["rate", "class", "name"],
     head,
     rows,
-    empty: "nothing was counted in this moment",
+    empty: "nothing was counted in this sample",
 };
 
 fn head(_: &DisplayData, width: usize) -> String {

@@ -7,11 +7,11 @@ use plan::Level;
 
 pub(super) const PANE: Pane = Pane {
     name: "findings",
-    what: "what `check` finds, asked again and again; f shows the fix",
+    what: "what `check` finds, checked continuously; f shows the fix",
     sorts: &["level", "layer", "id"],
     head,
     rows,
-    empty: "nothing was found",
+    empty: "no findings",
 };
 
 fn head(_: &DisplayData, _: usize) -> String {

@@ -9,11 +9,11 @@ use std::collections::BTreeMap;
 
 pub(super) const PANE: Pane = Pane {
     name: "threads",
-    what: "who was last on these CPUs or may run nowhere else; runs and time anywhere",
+    what: "what ran last on these CPUs or may run nowhere else; runs and time on all CPUs",
     sorts: &["runs", "place", "CPU", "name"],
     head,
     rows,
-    empty: "no thread touches these CPUs, or they could not be read",
+    empty: "no thread uses these CPUs, or they could not be read",
 };
 
 fn head(_: &DisplayData, _: usize) -> String {
@@ -59,7 +59,7 @@ fn rows<'a>(now: &'a DisplayData<'a>, view: &ViewState, sort: usize, _: usize) -
         .map(|thread| (thread, ran.get(&thread.tid).copied()))
         .collect();
     let times = |one: &Option<ThreadRuntime>| one.map_or(0, |one| one.times);
-    found.sort_by_key(|(thread, one)| (std::cmp::Reverse(times(one)), thread.place, thread.tid));
+    found.sort_unstable_by_key(|(thread, one)| (std::cmp::Reverse(times(one)), thread.place, thread.tid));
     match sort {
         1 => found.sort_by_key(|(thread, _)| thread.place),
         2 => found.sort_by_key(|(thread, _)| thread.cpu),

@@ -69,25 +69,22 @@ fn foreign_files_and_versions_are_refused() {
 
 #[test]
 fn an_invalid_line_is_reported_with_its_number() {
-    let told = |line: &[u8]| {
+    let refusal = |line: &[u8]| {
         parse(&[whole(), line.to_vec(), b"\n".to_vec()].concat())
             .unwrap_err()
             .to_string()
     };
-    assert!(told(b"nonsense").starts_with("line 4: "), "{}", told(b"nonsense"));
-    assert!(told(b"").starts_with("line 4: "));
-    assert!(told(&[0xff, 0xfe]).starts_with("line 4: "));
+    assert!(refusal(b"nonsense").starts_with("line 4: "), "{}", refusal(b"nonsense"));
+    assert!(refusal(b"").starts_with("line 4: "));
+    assert!(refusal(&[0xff, 0xfe]).starts_with("line 4: "));
     let far = br#"{"number":0,"unix_s":1,"activity":{"duration_ns":1,"cpus":[{"cpu":4294967295,"ticks":0,"interrupts":[],"softirqs":[],"context_switches":null,"steal_ns":null}]}}"#;
     assert!(
-        told(far).starts_with("line 4: no machine has a CPU 4294967295"),
+        refusal(far).starts_with("line 4: no machine has a CPU 4294967295: the highest possible number is 65535"),
         "{}",
-        told(far)
+        refusal(far)
     );
     let deep = "[".repeat(100_000);
-    assert!(told(deep.as_bytes()).starts_with("line 4: "));
+    assert!(refusal(deep.as_bytes()).starts_with("line 4: "));
     let unplaced = parse(&[header_line(), line(&moment(1))].concat()).unwrap_err();
-    assert_eq!(
-        unplaced.to_string(),
-        "line 2: the first moment does not tell which CPUs there are"
-    );
+    assert_eq!(unplaced.to_string(), "line 2: the first sample does not list the CPUs");
 }

@@ -53,6 +53,10 @@ fn in_kernel_ns() -> Result<u64, String> {
         }
         usage
     };
-    let part = |part: i64| u64::try_from(part).unwrap_or(0);
     Ok(part(usage.ru_stime.tv_sec) * 1_000_000_000 + part(usage.ru_stime.tv_usec) * 1_000)
+}
+
+/// A part of a time, whose type depends on the processor.
+fn part(part: impl TryInto<u64>) -> u64 {
+    part.try_into().unwrap_or(0)
 }

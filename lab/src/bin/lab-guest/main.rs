@@ -139,7 +139,7 @@ fn main() -> ExitCode {
 /// Parses a number of the command line. Scenarios are trusted, so invalid input ends the program.
 fn number<T: std::str::FromStr>(text: &str) -> T {
     text.parse().unwrap_or_else(|_| {
-        eprintln!("lab-guest: {text} is no number that fits here");
+        eprintln!("lab-guest: {text} is not a number that fits here");
         std::process::exit(2)
     })
 }

@@ -252,7 +252,7 @@ pub fn set_policy(policy: &str) -> Result<(), String> {
     let (name, value) = policy
         .split_once(':')
         .ok_or("a policy is other:NICE or fifo:PRIORITY")?;
-    let value: i32 = value.parse().map_err(|_| format!("{value} is no number"))?;
+    let value: i32 = value.parse().map_err(|_| format!("{value} is not a number"))?;
     // Makes the system call directly: musl's function always fails, and its structure has other fields.
     let schedule = |policy: libc::c_int, priority: i32| {
         // SAFETY: the structure is one number, which outlives the call.

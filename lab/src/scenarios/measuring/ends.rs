@@ -34,7 +34,10 @@ pub fn check(seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     let killed = verdict.status(seen, "killed", 0).json();
     accounts("killed", &killed, verdict);
     verdict.equal("killed: complete", killed["complete"].as_bool(), Some(false));
-    verdict.that(has(&killed, "still_measuring"), "killed: nothing tells that it went on");
+    verdict.that(
+        has(&killed, "still_measuring"),
+        "killed: nothing shows that it continued",
+    );
     verdict.status(seen, "killed_read", 0);
     verdict.status(seen, "killed_gone", 0);
 
@@ -58,7 +61,7 @@ pub fn check(seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     accounts("jump", &jump, verdict);
     verdict.that(
         has(&jump, "clock_jumped"),
-        format!("nothing told of the clock: {}", jump["findings"]),
+        format!("the clock was not reported: {}", jump["findings"]),
     );
 
     verdict.status(seen, "undo", 0);
@@ -67,6 +70,6 @@ pub fn check(seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     verdict.equal("offline: measured CPUs", measured(&offline), vec![2, 3]);
     verdict.that(
         has(&offline, "cpu_went_offline"),
-        format!("nothing told of the CPU: {}", offline["findings"]),
+        format!("the CPU was not reported: {}", offline["findings"]),
     );
 }

@@ -12,7 +12,7 @@ impl CureCase<'_> {
             None => self.context.knob(
                 self.cpu,
                 "cpu_cycle",
-                "timers that earlier programs left here go elsewhere when the CPU goes off and on",
+                "timers that earlier programs set here move to other CPUs when this CPU goes offline and online",
             ),
         }
     }
@@ -21,12 +21,12 @@ impl CureCase<'_> {
         let offloaded = |cpus: &machine::CpuSet| cpus.contains(CpuId(self.cpu));
         if self.context.rcu_nocbs.as_ref().is_some_and(offloaded) {
             return Cure::nothing(
-                "the callbacks of this CPU run elsewhere already (rcu_nocbs=); what is left tells RCU that the CPU passed \
-                 through the kernel",
+                "the RCU callbacks of this CPU already run elsewhere (rcu_nocbs=); the remaining softirq reports to \
+                 RCU that the CPU passed through the kernel",
             );
         }
         self.context
-            .boot("RCU callbacks run elsewhere only for CPUs of rcu_nocbs=, which nohz_full= includes")
+            .boot("RCU callbacks run elsewhere only for the CPUs of rcu_nocbs=, which nohz_full= includes")
     }
 
     pub(super) fn network(&self) -> Cure {
@@ -38,14 +38,14 @@ impl CureCase<'_> {
                 self.cpu,
                 pid,
                 &format!(
-                    "{} sends to this very machine, and what it sends is received on its own CPU",
+                    "{} sends to this machine itself, and the packet is received on the sender's CPU",
                     self.thread_text()
                 ),
             ),
             _ => self.context.knob(
                 self.cpu,
                 "rps_cpus",
-                "packets are handed to this CPU (RPS), or a thread here sends them",
+                "another CPU passes packets to this CPU (RPS), or a thread here sends them",
             ),
         }
     }
@@ -58,14 +58,14 @@ impl CureCase<'_> {
                 self.context.leave(
                     self.cpu,
                     pid,
-                    "a disk request completes where it was sent from, and this thread sends from here",
+                    "a disk request completes on the CPU that sent it, and this thread sends from here",
                 )
             }
             (Some(_), _) => self.context.knob(
                 self.cpu,
                 "rq_affinity=2",
                 &format!(
-                    "requests of {} are then completed on the CPU that sent them",
+                    "requests of {} then complete on the CPU that sent them",
                     self.thread_text()
                 ),
             ),
@@ -73,7 +73,7 @@ impl CureCase<'_> {
             (None, None) => self.context.knob(
                 self.cpu,
                 "rq_affinity=2",
-                "requests are then completed on the CPU that sent them",
+                "requests then complete on the CPU that sent them",
             ),
         }
     }
@@ -81,11 +81,9 @@ impl CureCase<'_> {
     pub(super) fn tasklet(&self) -> Cure {
         match self.irq_of_culprit() {
             Some(irq) => self.interrupt(irq),
-            None => self.context.knob(
-                self.cpu,
-                "irq_affinity",
-                "a driver's interrupt on this CPU asked for it",
-            ),
+            None => self
+                .context
+                .knob(self.cpu, "irq_affinity", "a driver's interrupt on this CPU raised it"),
         }
     }
 }

@@ -117,5 +117,5 @@ fn redirect(reader: &mut ShellReader) -> Result<(), EvaluationFailure> {
 }
 
 fn unknown(reader: &ShellReader) -> EvaluationFailure {
-    reader.refuse("the output of commands that are not simple ones")
+    reader.refuse("the output of commands that cannot be evaluated")
 }

@@ -1,6 +1,6 @@
 //! Reports counts for each isolated CPU: page faults, idle states, frequency; and what this kernel does not count.
 
-use super::ObservationWindow;
+use super::{ObservationWindow, times};
 use crate::{CheckCase, CheckFinding};
 use observe::{CloseActivity, IdleStateEntries, ThreadActivity};
 use plan::{FindingId, Level};
@@ -16,19 +16,21 @@ pub(super) fn judge(
         found.push(idle(case, window, entered));
     }
     if let Some(changes) = close.frequency_changes.filter(|changes| *changes > 0) {
-        let what = format!("the frequency changed {changes} times");
+        let what = format!("the frequency changed {}", times(changes));
         found.push(window.info(FindingId::FREQUENCY_CHANGED, &what).fix(
-            "`quietcore apply --profile strict` keeps it where it is; a governor `performance` does on most drivers",
+            "`quietcore apply --profile strict` fixes the frequency; with most drivers the governor `performance` does \
+             too",
         ));
     }
-    if let Some(times) = close.throttled.filter(|times| *times > 0) {
+    if let Some(throttled) = close.throttled.filter(|throttled| *throttled > 0) {
         let message = format!(
-            "the core was slowed down for heat {times} times in {:.1} s",
+            "the core was throttled for heat {} in {:.1} s",
+            times(throttled),
             window.seconds
         );
         found.push(
             CheckFinding::new(Level::Warning, FindingId::THROTTLED, window.subject(), message)
-                .fix("better cooling, or fewer busy CPUs; no setting stops it"),
+                .fix("improve the cooling or use fewer CPUs; no setting stops it"),
         );
     }
     found.extend(uncounted(window, close));
@@ -44,16 +46,16 @@ fn faults(window: &ObservationWindow, threads: &[ThreadActivity]) -> Option<Chec
         _ => Level::Warning,
     };
     let message = format!(
-        "{} page faults of the threads that live there, {major} of them waited for a disk, in {:.1} s",
+        "{} page faults of threads of the partition, {major} of which read from a disk, in {:.1} s",
         minor.saturating_add(major),
         window.seconds
     );
     let found = CheckFinding::new(level, FindingId::PAGE_FAULTS, window.subject(), message)
-        .fix("mlockall(MCL_CURRENT|MCL_FUTURE), and touch all memory once before work begins");
+        .fix("call mlockall(MCL_CURRENT|MCL_FUTURE), and touch all memory once before the work starts");
     let of_thread = |found: CheckFinding, one: &ThreadActivity| match (one.minor_faults, one.major_faults) {
         (0, 0) => found,
         (minor, major) => found.seen(format!(
-            "{} {}: {minor} without a disk, {major} with one",
+            "{} {}: {minor} without a disk read, {major} with one",
             one.tid, one.comm
         )),
     };
@@ -79,10 +81,16 @@ fn idle(case: &CheckCase, window: &ObservationWindow, entered: &[IdleStateEntrie
                 deepest.name, deepest.latency_us, window.seconds
             ),
         )
-        .fix("this governor or driver does not keep the limit: `quietcore explain pm_qos_resume_latency_us` names what does"),
-        _ => window.info(FindingId::IDLE_STATES, &format!("idle states entered: {each}")).fix(
-            "a program that polls never sleeps; else `quietcore run --latency`, or `--with pm_qos_resume_latency_us=n/a`",
+        .fix(
+            "this governor or driver ignores the limit: `quietcore explain pm_qos_resume_latency_us` names what \
+             enforces it",
         ),
+        _ => window
+            .info(FindingId::IDLE_STATES, &format!("idle states entered: {each}"))
+            .fix(
+                "a program that polls never sleeps; otherwise use `quietcore run --latency`, or `--with \
+             pm_qos_resume_latency_us=n/a`",
+            ),
     }
 }
 
@@ -113,14 +121,14 @@ fn uncounted(window: &ObservationWindow, close: &CloseActivity) -> Option<CheckF
     let all = [
         (
             no_scheduler,
-            "switches to threads that came and went (no /proc/schedstat)",
+            "switches to threads that started and ended (no /proc/schedstat)",
         ),
         (window.cpu.steal_ns.is_none(), "stolen time"),
         (window.cpu.ticks.is_none(), "ticks"),
         (close.idle.is_none(), "idle states (no cpuidle)"),
         (
             close.frequency_changes.is_none(),
-            "changes of frequency (no statistics of cpufreq)",
+            "frequency changes (no cpufreq statistics)",
         ),
         (close.throttled.is_none(), "throttling for heat"),
     ];

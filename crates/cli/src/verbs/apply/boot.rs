@@ -5,7 +5,7 @@ use apply::DurableStorage;
 use apply::boot_attempt::{Attempt, AttemptResult, CurrentBoot, OFF, attempt};
 use plan::declared::{ActivationMode, PATH};
 use root::{Failure, Status};
-use serde_json::json;
+use serde::Serialize;
 use session::Session;
 use session::declared;
 use std::process::{Command, Stdio};
@@ -39,8 +39,8 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
     let file = if is_off { None } else { read()? };
     let Some(file) = file.filter(|file| !file.declarations.is_empty()) else {
         let why = match is_off {
-            true => format!("the boot line says {OFF}"),
-            false => format!("nothing is declared in {PATH} to come back at boot"),
+            true => format!("the boot line contains {OFF}"),
+            false => format!("{PATH} declares no partition to apply at boot"),
         };
         return Ok(skipped(&why, screen));
     };
@@ -51,7 +51,7 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
         attempt(&DurableStorage(&state), &boot, env!("CARGO_PKG_VERSION"), || ())?
     };
     match tried {
-        AttemptResult::Off => Ok(skipped(&format!("the boot line says {OFF}"), screen)),
+        AttemptResult::Off => Ok(skipped(&format!("the boot line contains {OFF}"), screen)),
         AttemptResult::LastNotGood(note) => Err(not_good(note)),
         AttemptResult::Tried(()) => {
             wait_for_good(args.good_after)?;
@@ -75,18 +75,37 @@ fn note_boot_line(session: &Session, screen: &mut Screen) -> Result<(), Failure>
     Ok(())
 }
 
+/// JSON of `apply --at-boot` where nothing is applied.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(crate) struct SkippedApplyJson<'a> {
+    /// No change was made.
+    entries: [(); 0],
+    /// No partition was applied.
+    partitions: [(); 0],
+    schema: &'static str,
+    /// Why nothing was done.
+    skipped: &'a str,
+}
+
 fn skipped(why: &str, screen: &mut Screen) -> Status {
-    screen.json(&json!({ "schema": "quietcore.apply/1", "skipped": why, "partitions": [], "entries": [] }));
+    screen.json(&SkippedApplyJson {
+        entries: [],
+        partitions: [],
+        schema: "quietcore.apply/1",
+        skipped: why,
+    });
     screen.text(&format!("Nothing was done: {why}.\n"));
     Status::Done
 }
 
 fn not_good(note: Option<Attempt>) -> Failure {
     let when = note.map_or_else(
-        || "there is a note of an attempt that cannot be read".to_owned(),
+        || "the record of an attempt cannot be read".to_owned(),
         |note| {
             format!(
-                "the attempt of {} was not followed by a good boot: the machine went down before it was over",
+                "the attempt of {} was not followed by a good boot: the machine went down before the waiting time was \
+                 over",
                 machine::utc_text(note.at_ns / 1_000_000_000)
             )
         },
@@ -95,8 +114,8 @@ fn not_good(note: Option<Attempt>) -> Failure {
         Status::Conflict,
         "nothing is isolated in this boot",
         when,
-        "look at what went wrong, then `quietcore confirm`: the next boot tries again, and so does `quietcore apply \
-         --at-boot` now",
+        "find out what went wrong, then run `quietcore confirm`: the next boot tries again, and so does `quietcore \
+         apply --at-boot` now",
     )
 }
 
@@ -114,7 +133,7 @@ fn wait_for_good(time: Duration) -> Result<(), Failure> {
         .map_err(|error| {
             Failure::new(
                 Status::Unable,
-                "nothing could wait for a good boot",
+                "the process that waits for a good boot could not be started",
                 error.to_string(),
                 "nothing was changed; try again with `quietcore confirm` and `quietcore apply --at-boot`",
             )

@@ -11,28 +11,39 @@ use serde::Serialize;
 use session::Session;
 use session::declared::DeclaredFile;
 use std::time::Duration;
-use terminal::Screen;
+use terminal::{Screen, StepLine};
 use verify::boot_verdict::{boot_findings, boot_status};
 
 /// JSON of `apply` for a declaration file.
 #[derive(Serialize)]
-struct DeclaredApplyJson<'a> {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(crate) struct DeclaredApplyJson<'a> {
     schema: &'static str,
+    /// The file of declarations.
     config: &'a str,
+    /// The declared partitions, in the order of the file.
     partitions: Vec<DeclaredPartitionJson<'a>>,
+    /// The changes made for all partitions, in order.
     entries: Vec<&'a ChangeEntry>,
     /// The boot line of the declared partitions.
     findings: &'a [Finding],
 }
 
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct DeclaredPartitionJson<'a> {
+    /// Its name.
     partition: &'a str,
+    /// Line of its declaration in the file, from 1.
     line: usize,
     /// `applied`, `in_force`, `left_alone`.
+    #[cfg_attr(feature = "schema", schemars(extend("enum" = ["applied", "in_force", "left_alone"])))]
     state: &'static str,
+    /// CPUs that it isolates; `None` if it was left alone.
     isolated: Option<&'a CpuSet>,
+    /// What the user should know about it.
     findings: &'a [Finding],
+    /// Why it was left alone.
     error: Option<String>,
 }
 
@@ -45,7 +56,7 @@ pub fn run(session: &Session, file: &DeclaredFile, args: &Args, screen: &mut Scr
     if args.dry_run {
         let machine = session.machine().for_plan(root);
         let plans = file.plan_all(session, &machine)?;
-        plans::show(&plans, screen)?;
+        plans::show(&plans, &session.in_force(), screen)?;
         return Ok(Status::Done);
     }
     apply_all(session, file, "apply", args.confirm_within, screen)
@@ -72,7 +83,7 @@ pub fn apply_all(
         return Err(error);
     }
     if file.declarations.is_empty() {
-        screen.text(&format!("{} declares no partition; nothing was done.\n", file.path));
+        screen.verdict(&format!("{} declares no partition; nothing was done.\n", file.path));
     }
     let changing = session.lock()?;
     let because = ApplyReason {
@@ -83,10 +94,15 @@ pub fn apply_all(
     let mut all: Vec<Result<AppliedPartition, Failure>> = Vec::new();
     for declaration in &file.declarations {
         let planned = PlannedDeclaration::read(session, declaration, &reserved);
+        let step = StepLine::start(&format!("partition {}", declaration.name()), screen);
         let brought = planned.and_then(|planned| apply_declaration(&changing, planned, &because));
+        drop(step);
         match &brought {
-            Ok(brought) => screen.text(&format!("{}:\n{}", declaration.name(), brought.text(limit, screen))),
-            Err(_) => screen.text(&format!("{}: left alone\n", declaration.name())),
+            Ok(brought) => {
+                let text = format!("{}:\n{}", declaration.name(), brought.text(limit, screen));
+                screen.report(&brought.verdict(), &text);
+            }
+            Err(_) => screen.verdict(&format!("{}: left alone\n", declaration.name())),
         }
         all.push(brought.map_err(|error| file.at(declaration.line, error)));
     }

@@ -26,6 +26,7 @@ pub fn show(args: &Args, report: &BlameReport, screen: &mut Screen) -> Result<()
         screen.text(&found.text());
     }
     screen.text(&report::tracers_text(report.tracers()));
+    screen.text(&report::blame_conclusion(&report.answer, screen.style()));
     if let Some(program) = &report.program {
         screen.note(&program_text(program));
     }
@@ -41,13 +42,13 @@ pub fn show(args: &Args, report: &BlameReport, screen: &mut Screen) -> Result<()
     Ok(())
 }
 
-/// Writes the files of `--gaps` and `--html`.
+/// Writes the files of `--gaps` and `--page`.
 fn write(args: &Args, report: &BlameReport) -> Result<(), Failure> {
     if let Some(path) = &args.gaps {
         let gaps = report::blame_gaps(&report.answer, report.clock.posix_name());
         root::output::write(path, gaps.as_bytes())?;
     }
-    if let Some(path) = &args.html {
+    if let Some(path) = &args.page {
         let json = serde_json::to_vec(report).ok();
         let name = path.with_extension("json");
         let name = name.file_name().unwrap_or_default().to_string_lossy();
@@ -69,27 +70,27 @@ fn trace_notes(args: &Args, report: &BlameReport) -> Vec<String> {
     if let Some(error) = &report.no_trace {
         let besides = match report.program {
             Some(_) => {
-                "the scheduler says how long the program waited for a CPU, a gap for each time that it got one; with \
-                 more than one CPU, where it waited is not certain\n"
+                "gaps come from scheduler statistics: one for each wait of the program for a CPU; with more than one \
+                 CPU, it is uncertain on which it waited\n"
             }
             None => "",
         };
         notes.push(format!(
-            "nothing could be traced, so counters stand in: they say how often, not for how long\n{besides}  why: \
+            "tracing is not available, so only counters are used: they show how often, not how long\n{besides}  why: \
              {}: {}\n next: {}\n",
             error.what, error.why, error.next
         ));
     }
     if report.trace_full {
         notes.push(
-            "--memory was full at times, and events were lost in the kernel: what they would have named has no names. More \
-             of both with --memory and --buffer\n"
+            "the limit of --memory was reached, and the kernel lost events: some causes have no names. Use larger \
+             values for --memory and --buffer\n"
                 .to_owned(),
         );
     }
     if args.clock.is_none() && report.clock != TraceClock::MonoRaw {
         notes.push(format!(
-            "this kernel's trace does not take {}: gaps and events were joined on {}\n",
+            "this kernel's trace does not support {}: gaps and events were joined on {}\n",
             TraceClock::MonoRaw.posix_name(),
             report.clock.posix_name()
         ));
@@ -115,12 +116,12 @@ fn program_text(program: &WatchedProgram) -> String {
         Some(ExitReason::Exited(code)) => format!("ended with status {code}"),
         Some(ExitReason::Killed(signal)) => format!("was ended by signal {signal}"),
         None if program.until == EndReason::Ended => "has ended".to_owned(),
-        None => "goes on".to_owned(),
+        None => "continues".to_owned(),
     };
     let why = match program.until {
         EndReason::Ended => "",
-        EndReason::Found => " (there was a gap as long as --until says)",
-        EndReason::Time => " (the time of --for was over)",
+        EndReason::Found => " (a gap reached the limit of --break)",
+        EndReason::Time => " (the time of --for has ended)",
         EndReason::Signal => " (interrupted: the answer covers only the time until then)",
     };
     format!("{name}[{}] {how}{why}\n", program.pid)

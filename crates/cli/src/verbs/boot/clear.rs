@@ -1,8 +1,8 @@
-//! `boot clear`: removes our words, and the trial entry.
+//! `boot clear`: removes the parameters that quietcore added, and the trial entry.
 
 use super::BootTarget;
-use super::change_view::{ChangeMode, ChangeView};
 use boot::RecordedWords;
+use report::{BootChangeJson, ChangeMode, ChangeView};
 use root::{Failure, Status};
 use session::Session;
 use session::boot_files::clearing::{BootRemoval, all_work};
@@ -31,11 +31,9 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
         mut work,
     }) = all_work(&scene)?
     else {
-        screen.text("None of quietcore's words are in the boot files.\n");
-        screen.json(&serde_json::json!({
-            "schema": "quietcore.boot/1", "verb": "clear", "loader": null, "words": [], "dry_run": mode == ChangeMode::Preview,
-            "changed": false, "edits": [], "runs": [], "notes": [], "drift": [], "next": null,
-        }));
+        screen.text("The boot files contain no parameters from quietcore.\n");
+        // A value has its keys in order, as this document always had.
+        screen.json(&serde_json::json!(BootChangeJson::nothing("clear", mode)));
         return Ok(Status::Done);
     };
     work.notes.extend(still_declared(session));
@@ -46,12 +44,12 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
         work: &work,
         mode,
     };
-    shown.show(screen);
+    screen.text(&shown.text());
     if let Some(changing) = changing {
         let change = scene.change(RecordedWords::default(), &work);
         perform(session, &changing, &change, loader, None)?;
     }
-    shown.finish(Some("Taken out. The next boot is without it."), screen);
+    super::finish(&shown, "Removed. The next boot is without them.", screen);
     Ok(match work.left.is_empty() {
         true => Status::Done,
         false => Status::Conflict,

@@ -1,6 +1,5 @@
 //! `boot confirm`: after a good boot of the trial entry, moves its words to the default line and removes the entry.
 
-use super::change_view::{ChangeMode, ChangeView};
 use super::nothing_to_confirm;
 use apply::DurableStorage;
 use apply::boot_line::note_state;
@@ -9,6 +8,7 @@ use boot::{
     missing_words, set,
 };
 use machine::cmdline::BootWordStage;
+use report::{ChangeMode, ChangeView};
 use root::{Failure, Status};
 use session::Session;
 use session::boot_files::{BootScene, lock_boot_files, perform};
@@ -26,17 +26,17 @@ pub fn run(_args: &Args, session: &Session, screen: &mut Screen) -> Result<Statu
     let held = lock_boot_files(session)?;
     let scene = BootScene::read(session)?;
     let Some(tried) = scene.own_words.trial.clone() else {
-        return Err(nothing_to_confirm("no entry is being tried"));
+        return Err(nothing_to_confirm("there is no trial"));
     };
     let mut requested = tried.words.clone();
     requested.push(MARK.to_owned());
     let missing = missing_words(&requested, &scene.running);
     if !missing.is_empty() {
         return Err(nothing_to_confirm(match scene.after {
-            BootSinceWrite::SameBoot => "the machine was not restarted since `boot trial`".to_owned(),
+            BootSinceWrite::SameBoot => "the machine has not been restarted since `boot trial`".to_owned(),
             BootSinceWrite::AnotherBoot => format!(
-                "this boot is not that of the tried entry (it lacks {}): the trial did not come up, or was not chosen; \
-                 `quietcore boot clear` takes the entry away",
+                "this boot does not use the trial entry (it lacks {}): the trial failed to boot or was not chosen; \
+                 `quietcore boot clear` removes the entry",
                 missing.join(" ")
             ),
         }));
@@ -62,7 +62,7 @@ pub fn run(_args: &Args, session: &Session, screen: &mut Screen) -> Result<Statu
         work: &work,
         mode: ChangeMode::Real,
     };
-    shown.show(screen);
+    screen.text(&shown.text());
     let after = RecordedWords {
         line: work.own_changes.clone(),
         trial: None,
@@ -77,6 +77,6 @@ pub fn run(_args: &Args, session: &Session, screen: &mut Screen) -> Result<Statu
     let state = session.made_lasting_state()?;
     let lasting = DurableStorage(&state);
     note_state(&lasting, session.boot_id().as_deref(), BootWordStage::Live)?;
-    shown.finish(Some("Kept: the default line has it from now on."), screen);
+    super::finish(&shown, "Kept: the default line now contains it.", screen);
     Ok(Status::Done)
 }

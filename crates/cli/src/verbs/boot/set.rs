@@ -1,11 +1,11 @@
 //! `boot set`: adds words to the default boot line.
 
 use super::BootTarget;
-use super::change_view::{ChangeMode, ChangeView};
 use super::words::BootWordArgs;
-use boot::{EveryBoot, FallbackRequirement, MachineTree, RecordedWords, set, tuned};
+use boot::{EveryBoot, FallbackRequirement, MachineTree, OwnChanges, RecordedWords, set, tuned};
 use plan::PartitionName;
 use plan::declared::{BootPart, PATH};
+use report::{ChangeMode, ChangeView};
 use root::{Failure, Origin, Status};
 use session::Session;
 use session::boot_files::declaration::covered;
@@ -21,14 +21,15 @@ pub struct Args {
     wanted: BootWordArgs,
     #[command(flatten)]
     target: BootTarget,
-    /// The boot loader, where several are found
+    /// Use this boot loader, if several are found
     #[arg(long, value_name = "NAME")]
     loader: Option<String>,
-    /// Also say `boot = true` in /etc/quietcore.toml for the declared partitions that this line isolates, so that both are
-    /// one intention
+    /// Also set `boot = true` for the declared partitions that this line isolates
+    ///
+    /// The line and /etc/quietcore.toml then state the same isolation.
     #[arg(long)]
     save: bool,
-    /// Also where no entry would stay bootable as it was
+    /// Write even if no entry would stay bootable as before
     #[arg(long)]
     force: bool,
 }
@@ -56,6 +57,7 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
     let mut work = set(&files, loader, ours, wanted, &scene.limit())?;
     work.notes.splice(0..0, chosen.notes);
     work.notes.extend(loader.all_remarks(&files, &scene.own_words.words()));
+    work.notes.extend(replaced(ours, &chosen.words));
     work.notes.extend(tie.note());
     work.notes
         .extend(tuned(&files).and_then(|tuned| tuned.note(&chosen.words)));
@@ -66,7 +68,7 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
         work: &work,
         mode,
     };
-    shown.show(screen);
+    screen.text(&shown.text());
     if let Some(changing) = &changing
         && !work.is_nothing()
     {
@@ -86,11 +88,22 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
     if let (Some(_), DeclarationEffect::Saved(_, Some(draft))) = (changing, tie) {
         draft.write(session)?;
     }
-    shown.finish(
-        Some("Written. The next boot has it; `quietcore boot clear` takes it out again."),
+    super::finish(
+        &shown,
+        "Written. The next boot has it; `quietcore boot clear` removes it again.",
         screen,
     );
     Ok(Status::Done)
+}
+
+/// A note about words that quietcore added before and that are not wanted any more.
+fn replaced(ours: Option<&OwnChanges>, wanted: &[String]) -> Option<String> {
+    let former = ours.into_iter().flat_map(|ours| &ours.words);
+    let dropped: Vec<&str> = former
+        .filter(|word| !wanted.contains(word))
+        .map(String::as_str)
+        .collect();
+    (!dropped.is_empty()).then(|| format!("this replaces what quietcore added before: {}", dropped.join(" ")))
 }
 
 /// The effect on declared partitions that the line isolates.
@@ -118,8 +131,8 @@ impl DeclarationEffect {
         if covered.is_empty() {
             return Err(Failure::usage(
                 format!("{PATH} declares no partition whose CPUs this line isolates"),
-                "--save says `boot = true` for such a partition",
-                "declare it with `quietcore apply --cpus LIST --save`, or leave --save out",
+                "--save writes `boot = true` for such a partition",
+                "declare it with `quietcore apply --cpus CPUS --save`, or leave out --save",
             ));
         }
         let draft = match root.origin() {
@@ -134,10 +147,33 @@ impl DeclarationEffect {
         match self {
             DeclarationEffect::Left(names) | DeclarationEffect::Saved(names, _) if names.is_empty() => None,
             DeclarationEffect::Left(names) => Some(format!(
-                "{PATH} declares CPUs of this line: with --save (`boot = true` for {}) both are one intention",
+                "{PATH} declares CPUs of this line: --save (`boot = true` for {}) connects the two",
                 list(names)
             )),
             DeclarationEffect::Saved(names, _) => Some(format!("{PATH}: `boot = true` for {}", list(names))),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_that_are_dropped_are_named() {
+        let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<String>>();
+        let ours = OwnChanges {
+            loader: "grub".to_owned(),
+            words: words("nohz_full=2 isolcpus=2"),
+            files: Vec::new(),
+            seen: Vec::new(),
+        };
+        let note = |wanted| replaced(Some(&ours), &words(wanted));
+        assert_eq!(
+            note("nohz_full=2-3 isolcpus=2").unwrap(),
+            "this replaces what quietcore added before: nohz_full=2"
+        );
+        assert_eq!(note("quiet nohz_full=2 isolcpus=2"), None);
+        assert_eq!(replaced(None, &words("quiet")), None);
     }
 }

@@ -1,10 +1,10 @@
 //! `boot trial`: creates an entry for the next boot only.
 
 use super::BootTarget;
-use super::change_view::{ChangeMode, ChangeView};
 use super::words::BootWordArgs;
 use apply::boot_line::{BootChange, OneShotMethod};
 use boot::{MARK, MachineTree, OneShotEntry, OneShotSelection, RecordedWords, trial, tuned};
+use report::{ChangeMode, ChangeView};
 use root::{Failure, Status};
 use session::Session;
 use session::boot_files::perform;
@@ -17,7 +17,7 @@ pub struct Args {
     wanted: BootWordArgs,
     #[command(flatten)]
     target: BootTarget,
-    /// The boot loader, where several are found
+    /// Use this boot loader, if several are found
     #[arg(long, value_name = "NAME")]
     loader: Option<String>,
 }
@@ -49,11 +49,11 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
     let (listed, next) = match &once {
         Some(_) => (
             Some(vec![MARK.to_owned()]),
-            "Written. Restart the machine; when it is back, `quietcore boot confirm` keeps it.",
+            "Written. Restart the machine; afterwards, `quietcore boot confirm` keeps it.",
         ),
         None => (
             None,
-            "Written. Restart with `reboot '0 tryboot'`; when it is back, `quietcore boot confirm` keeps it.",
+            "Written. Restart with `reboot '0 tryboot'`; afterwards, `quietcore boot confirm` keeps it.",
         ),
     };
     let shown = ChangeView {
@@ -63,7 +63,7 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
         work: &work,
         mode,
     };
-    shown.show(screen);
+    screen.text(&shown.text());
     if let Some(changing) = changing {
         let after = RecordedWords {
             trial: work.own_changes.clone(),
@@ -75,7 +75,7 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
         };
         perform(session, &changing, &change, loader, listed)?;
     }
-    shown.finish(Some(next), screen);
+    super::finish(&shown, next, screen);
     Ok(Status::Done)
 }
 
@@ -83,7 +83,7 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
 fn selection(chosen: OneShotSelection) -> (String, Option<OneShotMethod>) {
     match chosen {
         OneShotSelection::By(run) => (
-            format!("the entry is chosen by: {}", run.text()),
+            format!("the entry is selected by: {}", run.text()),
             Some(OneShotMethod::Tool(run)),
         ),
         OneShotSelection::OneShot(entry) => (
@@ -91,7 +91,7 @@ fn selection(chosen: OneShotSelection) -> (String, Option<OneShotMethod>) {
             Some(OneShotMethod::Entry(entry)),
         ),
         OneShotSelection::Reboot(argument) => (
-            format!("the firmware takes the entry when the machine is restarted with: reboot '{argument}'"),
+            format!("the firmware starts the entry if the machine is restarted with: reboot '{argument}'"),
             None,
         ),
     }

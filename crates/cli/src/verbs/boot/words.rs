@@ -15,20 +15,24 @@ use session::isolation;
 /// What is asked for.
 #[derive(clap::Args)]
 pub struct BootWordArgs {
-    /// Isolate these CPUs: a list (2-3), a mask (0xc), or topology words; those that the line isolates already stay so.
-    /// Without this, --partition and --params: those of the partitions that /etc/quietcore.toml declares with `boot = true`
-    #[arg(long, value_name = "LIST", conflicts_with_all = ["params", "partition"])]
+    /// Isolate these CPUs, and those that the line isolates without quietcore
+    ///
+    /// What quietcore added before is replaced.
+    ///
+    /// Without --cpus, --partition and --params, the line isolates the CPUs of the partitions that /etc/quietcore.toml
+    /// declares with `boot = true`.
+    #[arg(long, value_name = "CPUS", conflicts_with_all = ["params", "partition"])]
     cpus: Option<String>,
-    /// Isolate the CPUs of this declared partition too, with its profile
+    /// Isolate the CPUs of this declared partition, with its profile
     #[arg(long, value_name = "NAME", conflicts_with = "params")]
     partition: Option<String>,
-    /// How far to go [default: balanced]
+    /// How much to change [default: balanced]
     #[arg(long, value_name = "PROFILE", requires = "cpus")]
     profile: Option<ProfileWord>,
-    /// Isolate just these CPUs, and not those that others put on the line
+    /// Isolate only these CPUs, not those that the line isolates without quietcore
     #[arg(long, requires = "cpus")]
     only: bool,
-    /// Put these words on the line: 'isolcpus=2-3 nohz_full=2-3'; a parameter that is there gets the new value
+    /// Add these words: 'isolcpus=2-3 nohz_full=2-3'; existing parameters get the new value
     #[arg(long, value_name = "WORDS")]
     params: Option<String>,
 }
@@ -72,13 +76,13 @@ impl BootWordArgs {
         };
         if chosen.words.is_empty() {
             return Err(Failure::usage(
-                "there are no words for the boot line",
+                "there are no parameters for the boot line",
                 chosen
                     .notes
                     .first()
                     .cloned()
                     .unwrap_or_else(|| "--params is empty".to_owned()),
-                "name CPUs with --cpus 2-3, or words with --params; `boot clear` takes ours out",
+                "specify CPUs with --cpus 2-3, or parameters with --params; `boot clear` removes those from quietcore",
             ));
         }
         let line = on_line(&former, &chosen.words);

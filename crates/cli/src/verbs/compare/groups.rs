@@ -12,20 +12,20 @@ pub struct FileGroup {
     pub files: Vec<PathBuf>,
 }
 
-/// Each directory and each single file is a group. With `--with`, all paths before it are one group, and all paths after it
-/// are another.
+/// Each directory and each single file is a group. With `--versus`, all paths before it are one group, and all paths after
+/// it are another.
 ///
 /// # Errors
 /// Wrong usage: a directory without files, or nothing to compare with.
-pub fn groups(files: &[PathBuf], with: &[PathBuf]) -> Result<Vec<FileGroup>, Failure> {
+pub fn groups(files: &[PathBuf], versus: &[PathBuf]) -> Result<Vec<FileGroup>, Failure> {
     let mut groups = Vec::new();
-    if with.is_empty() {
+    if versus.is_empty() {
         for path in files {
             groups.push(group(std::slice::from_ref(path))?);
         }
     } else {
         groups.push(group(files)?);
-        groups.push(group(with)?);
+        groups.push(group(versus)?);
     }
     Ok(groups)
 }
@@ -51,15 +51,15 @@ fn group(paths: &[PathBuf]) -> Result<FileGroup, Failure> {
     Ok(FileGroup { name, files })
 }
 
-/// The page that `measure` writes beside each result contains the same data.
+/// A page beside a result contains the same data.
 fn is_page(file: &Path) -> bool {
     file.extension().is_some_and(|extension| extension == "html")
 }
 
 fn empty(dir: &Path) -> Failure {
     Failure::usage(
-        format!("{} holds no result", report::safe_path(dir)),
+        format!("{} contains no result", report::safe_path(dir)),
         "a directory is a set of repetitions".to_owned(),
-        "measure some times with --out into it, then compare again",
+        "save some measurements in it, then compare again",
     )
 }

@@ -7,24 +7,24 @@ use tracing::break_trace::{BreakTrace, BreakTraceChoice, TraceRequirement};
 /// Arguments about the trace of `--break`.
 #[derive(clap::Args)]
 pub struct BreakArgs {
-    /// Which trace stops at that sample, with a marker in it [default: own]
+    /// With --break: which trace to stop at that sample, with a marker [default: own]
     ///
-    /// One that is requested, also with --trace-out, and cannot be had ends the measurement. The default that cannot be had is
-    /// an information in the result.
+    /// If a trace is requested (also by --trace-out) and not possible, the measurement ends. The default continues and the
+    /// result says so.
     #[arg(long, value_name = "WHICH", requires = "limit")]
     break_trace: Option<BreakTraceArg>,
-    /// Write that trace to this file; without it beside --out (FILE with the ending .trace), else in /run/quietcore
+    /// Write that trace to this file [default: that of --out with .trace, else in /run/quietcore]
     #[arg(long, value_name = "FILE", requires = "limit")]
     trace_out: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum BreakTraceArg {
-    /// One of our own, with interrupts, softirqs, IPIs, switches, timers and work items of all CPUs
+    /// Our own: interrupts, softirqs, IPIs, switches, timers and work items of all CPUs
     Own,
-    /// The one that you have started in the top directory of tracefs; it stays frozen
+    /// The one that you started in the top directory of tracefs; it stays stopped
     Top,
-    /// None
+    /// No trace
     None,
 }
 

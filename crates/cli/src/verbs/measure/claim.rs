@@ -14,20 +14,20 @@ pub fn parse_claim(text: &str) -> Result<Claim, String> {
         (None, Some((share, limit))) => (limit, share),
         _ => {
             return Err(format!(
-                "`{text}` is no claim: write 50us:1e-6 for `at most 1e-6 are above 50 us`"
+                "`{text}` is not a claim: write 50us:1e-6 for `at most 1e-6 are above 50 us`"
             ));
         }
     };
     let at_most: f64 = share
         .trim()
         .parse()
-        .map_err(|_| format!("`{}` is no share: write 1e-6 or 0.000001", share.trim()))?;
+        .map_err(|_| format!("`{}` is not a share: write 1e-6 or 0.000001", share.trim()))?;
     match at_most > 0.0 && at_most.is_finite() {
         true => Ok(Claim {
             limit_ns: nanoseconds(parse_duration(limit)?),
             at_most,
         }),
-        false => Err("no run, however long, shows that nothing is ever above: name a share above 0".to_owned()),
+        false => Err("no run, however long, can show a share of 0: specify a share above 0".to_owned()),
     }
 }
 

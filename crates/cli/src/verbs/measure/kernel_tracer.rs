@@ -1,4 +1,4 @@
-//! The option `--method`: kernel tracers that can measure instead of our own samplers.
+//! The option `--tracer`: kernel tracers that can measure instead of our own samplers.
 
 use crate::flags::value_words;
 use measure::KernelTracer;

@@ -1,6 +1,7 @@
 //! `measure run FILE`: runs a description from a file: samplers, built-in loads, programs, and the output of statistics.
 
-use experiment::{DescribedEnd, DescribedRun, ResultFile, RunDisplay};
+use crate::page_args::PageArgs;
+use experiment::{DescribedEnd, DescribedRun, RunDisplay};
 use measure::NoteLevel;
 use root::{Failure, Status};
 use session::Session;
@@ -14,12 +15,14 @@ pub struct Args {
     /// The description: TOML, or a configuration file of systress
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// Write the result to this file as JSON, and its page beside it (FILE with the ending .html)
+    /// Write the result to this file as JSON
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
-    /// Read the description, settle it on this machine, say what would run, and start nothing
-    #[arg(long)]
-    pub check: bool,
+    #[command(flatten)]
+    pub page: PageArgs,
+    /// Check the description on this machine, print what would run, and start nothing
+    #[arg(long, alias = "check")]
+    pub dry_run: bool,
 }
 
 /// Runs the command.
@@ -28,11 +31,11 @@ pub struct Args {
 /// A description that is wrong or impossible here, files that cannot be written, or a failed measurement.
 pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
     let run = DescribedRun::read(&args.file, session)?;
-    if args.check {
+    if args.dry_run {
         screen.text(&run.text());
         return Ok(Status::Done);
     }
-    let result_file = args.out.as_deref().map(ResultFile::at).transpose()?;
+    let result_file = args.page.result_file(args.out.as_deref())?;
     run.check_outputs(&args.file)?;
     let mut display = RunDisplay::new(&run, session.root());
     let mut lines = 0;

@@ -9,49 +9,50 @@ use std::time::Duration;
 /// Arguments that only wake-ups have.
 #[derive(clap::Args)]
 pub struct WakeUpArgs {
-    /// The period: 10us to 10s
+    /// Period of the wake-ups, 10us to 10s
     #[arg(long, value_name = "TIME", default_value = "1ms", value_parser = parse_duration)]
     interval: Duration,
-    /// How much longer the period of each next CPU is, so that they do not all wake at once
+    /// Lengthen the period of each further CPU by this time
+    ///
+    /// So that they do not wake at once.
     #[arg(long, value_name = "TIME", default_value = "0", value_parser = parse_duration)]
     distance: Duration,
-    /// So many wake-ups of each CPU instead of a time
+    /// Stop after this many wake-ups of each CPU, not by time
     #[arg(long, value_name = "N", conflicts_with = "duration")]
     loops: Option<u64>,
-    /// The clock that the thread sleeps on and looks at
+    /// Clock on which the thread sleeps and measures
     #[arg(long, value_name = "CLOCK", default_value = "monotonic")]
     clock: ClockArg,
-    /// fifo:1 to fifo:99, rr:1 to rr:99, other, batch, idle, or deadline:RUNTIME/PERIOD [default: fifo:80]
+    /// Scheduling policy: fifo:N, rr:N, other, batch, idle or deadline:RUNTIME/PERIOD [default: fifo:80]
     ///
-    /// One that is asked for and refused ends the measurement (status 3). The default that is refused is an ordinary task, and the
-    /// result says so.
-    /// deadline:200us/1ms is SCHED_DEADLINE with 200 us in each 1 ms. The kernel grants it on a CPU that shares its
-    /// scheduling domain with no other: one that was isolated alone.
+    /// N is 1 to 99. If a policy is requested and not permitted, the measurement ends (status 3). The default continues
+    /// with an ordinary task, and the result says so. deadline:200us/1ms is SCHED_DEADLINE with 200 us in each 1 ms; the
+    /// kernel permits it on a CPU that was isolated alone.
     #[arg(long, value_name = "POLICY", value_parser = parse_policy)]
     policy: Option<SamplerPolicy>,
-    /// Each CPU has its first period so long after the one before [TIME: 0]
+    /// Start the period of each CPU this long after that of the CPU before [TIME: 0]
     #[arg(long, value_name = "TIME", num_args = 0..=1, default_missing_value = "0", require_equals = true, value_parser = parse_duration)]
     aligned: Option<Duration>,
-    /// All CPUs have their first period so long after a whole second of the clock [TIME: 0]
+    /// Start the periods of all CPUs this long after a full second of the clock [TIME: 0]
     #[arg(long, value_name = "TIME", num_args = 0..=1, default_missing_value = "0", require_equals = true, value_parser = parse_duration, conflicts_with = "aligned")]
     secaligned: Option<Duration>,
-    /// Sleep for the period instead of until a time: without a schedule, so that nothing counts as missed
+    /// Sleep for the period instead of until a time; no wake-up then counts as missed
     #[arg(long, conflicts_with_all = ["aligned", "secaligned"])]
     relative: bool,
-    /// List the wake-ups that came so late, with their times (the latest 10,000 of each CPU)
+    /// List the wake-ups that are at least this late (the latest 10,000 of each CPU)
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     spike: Option<Duration>,
 }
 
 value_words! {
     enum ClockArg for measure::Clock {
-        /// It is not set
+        /// Never set
         Monotonic,
         /// The wall clock; the result says when it was set
         Realtime,
         /// The wall clock without leap seconds
         Tai,
-        /// Goes on while the machine is suspended
+        /// Continues while the machine is suspended
         Boottime,
     }
 }

@@ -15,10 +15,10 @@ use terminal::Screen;
 /// Arguments of `study isolcpus-vs-cpuset`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// CPUs that are measured, and isolated
-    #[arg(long, value_name = "LIST")]
+    /// CPUs to measure and to isolate
+    #[arg(long, value_name = "CPUS")]
     cpus: String,
-    /// How they are isolated
+    /// How to isolate them
     #[arg(
         long,
         value_name = "HOW,...",
@@ -26,7 +26,7 @@ pub struct Args {
         default_value = "none,isolcpus,cpuset"
     )]
     isolation: Vec<IsolationArg>,
-    /// Models of preemption (preempt= on the boot line); as-it-is is that of the kernel
+    /// Preemption models (preempt= on the boot line); as-it-is keeps that of the kernel
     #[arg(
         long,
         value_name = "MODEL,...",
@@ -34,30 +34,30 @@ pub struct Args {
         default_value = "none,voluntary,full"
     )]
     preemption: Vec<PreemptionArg>,
-    /// Several kernels as a further axis: releases, or paths of images
+    /// Also compare these kernels: releases, or paths of images
     #[arg(long, value_name = "KERNEL,...", value_delimiter = ',')]
     kernels: Vec<String>,
-    /// What runs beside the measurement where it is not idle: kinds of load with + between them
+    /// Load of the cells that are not idle: kinds such as cpu+io
     #[arg(long, value_name = "KINDS", default_value = "cpu+memory+io")]
     load: String,
-    /// Where that runs: never on the measured CPUs, or everywhere, from where isolation keeps it away
+    /// Where the load runs
     #[arg(long, value_name = "WHERE", default_value = "others")]
     load_on: LoadPlacement,
-    /// How long each run measures
+    /// How long to measure in each run
     #[arg(long = "for", value_name = "TIME", default_value = "60s", value_parser = a_time)]
     each: String,
-    /// How often each cell is run
+    /// Runs of each cell
     #[arg(long, value_name = "N", default_value_t = 6)]
     repetitions: usize,
-    /// How long the machine is left alone before each run
+    /// Idle time before each run
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = a_time)]
     cool_down: String,
-    /// This machine may be restarted, as often as the study needs boots
+    /// Allow restarts of this machine, as many as the study needs
     #[arg(long)]
     reboot: bool,
     #[command(flatten)]
     options: StudyOptions,
-    /// Say the cells, the boots, their order and the time that they take; runs nothing
+    /// Print the cells, boots, order and duration; run nothing
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]
@@ -129,9 +129,9 @@ fn levels(args: &Args) -> Result<Levels, Failure> {
     let preemptions: Vec<String> = args.preemption.iter().filter_map(model).map(str::to_owned).collect();
     if !preemptions.is_empty() && preemptions.len() < args.preemption.len() {
         return Err(Failure::usage(
-            "as-it-is is listed beside other models of preemption",
-            "which of them the kernel has is not known before it runs",
-            "name the models, or as-it-is alone",
+            "as-it-is is listed together with other preemption models",
+            "it is unknown before the run which of them the kernel has",
+            "list the models, or as-it-is alone",
         ));
     }
     Ok(Levels {

@@ -9,19 +9,19 @@ use std::path::PathBuf;
 /// Optional settings of a study.
 #[derive(clap::Args)]
 pub struct StudyOptions {
-    /// Policy of the sampler, as `measure` takes it
+    /// Scheduling policy of the measuring thread, as in `measure`
     #[arg(long, value_name = "POLICY")]
     pub policy: Option<String>,
-    /// Period of the wake-ups, as `measure` takes it
+    /// Period of the wake-ups, as in `measure`
     #[arg(long, value_name = "TIME", value_parser = a_time)]
     interval: Option<String>,
-    /// The longest time that this call may take; the same command goes on
+    /// Stop after this time; the same command continues
     #[arg(long, value_name = "TIME", value_parser = a_time)]
     budget: Option<String>,
-    /// From which the order of the runs is drawn
+    /// Seed of the random order of the runs
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u32,
-    /// Where the results go: DIR/CELL/N.json, and DIR/study.toml, which `study run` and `study report` know
+    /// Write the results to DIR/CELL/N.json, and the study to DIR/study.toml
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
 }
@@ -73,7 +73,7 @@ impl StudyOptions {
 /// Where a load runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum LoadPlacement {
-    /// On every CPU that an unpinned program may use
+    /// On every CPU that an unpinned program may use; isolation keeps it off the measured CPUs
     Everywhere,
     /// Never on the measured CPUs
     Others,

@@ -1,6 +1,6 @@
 //! Prints the results of a study, as text, as JSON and as a document.
 
-mod knob_answer;
+pub(crate) mod knob_answer;
 
 use compare::SetComparison;
 use experiment::StudyOutcome;
@@ -14,26 +14,39 @@ use terminal::Screen;
 
 /// JSON of `study run` and `study report`.
 #[derive(Serialize)]
-struct StudyOutcomeJson<'a> {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(crate) struct StudyOutcomeJson<'a> {
     schema: &'static str,
+    /// Number of planned runs.
     runs: usize,
+    /// Number of finished runs.
     done: usize,
+    /// The cells.
     cells: Vec<CellJson<'a>>,
+    /// The comparisons of cells that differ in one axis.
     pairs: Vec<PairJson<'a>>,
 }
 
 /// A cell in the JSON of results.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CellJson<'a> {
+    /// Its name.
     cell: &'a str,
+    /// Its level in each axis.
     levels: BTreeMap<String, String>,
+    /// Number of its finished runs.
     done: usize,
 }
 
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct PairJson<'a> {
+    /// The axis in which the two cells differ.
     axis: &'a str,
+    /// The level of the first cell.
     from: &'a str,
+    /// The level of the other cell.
     to: &'a str,
     /// The minimum and maximum temperature of the runs of both cells, in thousandths of a degree Celsius, where heat may be
     /// the reason.

@@ -14,14 +14,14 @@ pub struct Args {
     /// The directory that `study run` made
     #[arg(value_name = "DIR")]
     dir: PathBuf,
-    /// Also write it as one page that needs nothing else: every cell's distribution over the others, what each axis does
-    #[arg(long, value_name = "FILE")]
-    html: Option<PathBuf>,
-    /// Write it as html, markdown, csv (every number of every run) or gnuplot (a script with its data) instead
-    #[arg(long = "as", value_name = "FORM", value_parser = form, conflicts_with_all = ["json", "html"])]
+    /// Also write the answer to this file as an HTML page, with the distributions of all cells
+    #[arg(long, alias = "html", value_name = "FILE")]
+    page: Option<PathBuf>,
+    /// Print in another format: html, markdown, csv (all numbers) or gnuplot (script and data)
+    #[arg(long = "format", alias = "as", value_name = "FORMAT", value_parser = form, conflicts_with_all = ["json", "page"])]
     form: Option<StudyForm>,
-    /// Write that to this file instead of to standard output
-    #[arg(long, value_name = "PATH", requires = "form")]
+    /// With --format: write to this file instead of standard output
+    #[arg(long, value_name = "FILE", requires = "form")]
     out: Option<PathBuf>,
 }
 
@@ -30,7 +30,7 @@ pub struct Args {
 /// # Errors
 /// A directory of another study, one without a result, or a file that cannot be written: reported before anything is read.
 pub fn run(args: &Args, _session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
-    for path in args.html.iter().chain(&args.out) {
+    for path in args.page.iter().chain(&args.out) {
         root::output::check(path)?;
     }
     let directory = Directory::existing(&args.dir)?;
@@ -40,7 +40,7 @@ pub fn run(args: &Args, _session: &Session, screen: &mut Screen) -> Result<Statu
         crate::deliver(&text, args.out.as_deref(), screen)?;
         return Ok(Status::Done);
     }
-    if let Some(path) = &args.html {
+    if let Some(path) = &args.page {
         let [page, ..] = STUDY_FORMS;
         root::output::write(path, outcome_view::document(&outcome, page, Some(path)).as_bytes())?;
     }

@@ -14,42 +14,42 @@ use terminal::Screen;
 /// Arguments of `study which-knob`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// CPUs that are measured, and isolated in all cells but one
-    #[arg(long, value_name = "LIST")]
+    /// CPUs to measure, and to isolate in all cells but one
+    #[arg(long, value_name = "CPUS")]
     cpus: String,
-    /// The plan whose knobs are asked about, as `apply` takes it [default: balanced]
+    /// Profile whose knobs are tested, as in `apply` [default: balanced]
     #[arg(long, value_name = "PROFILE")]
     profile: Option<ProfileWord>,
-    /// Take this knob too. May be repeated
+    /// Also use this knob, such as stat_interval=60 (repeatable)
     #[arg(long, value_name = "KNOB[=VALUE]")]
     with: Vec<String>,
-    /// Leave this knob of the profile out. May be repeated
+    /// Do not use this knob of the profile (repeatable)
     #[arg(long, value_name = "KNOB")]
     without: Vec<String>,
-    /// Ask about these knobs only; the others stay in the plan
+    /// Test only these knobs; the others stay in the plan
     #[arg(long, value_name = "KNOB,...", value_delimiter = ',')]
     knobs: Option<Vec<String>>,
     /// What each run measures
     #[arg(long, value_name = "WHAT", default_value = "latency")]
     measure: QuestionArg,
-    /// How long each run measures
+    /// How long to measure in each run
     #[arg(long = "for", value_name = "TIME", default_value = "10s", value_parser = a_time)]
     each: String,
-    /// How often each cell is run; without this, enough to show a difference over all knobs
+    /// Runs of each cell [default: enough to show a difference over all knobs]
     #[arg(long, value_name = "N")]
     repetitions: Option<usize>,
-    /// What runs beside it: idle, or kinds of load with + between them
+    /// Load during the measurement: idle, or kinds such as cpu+io
     #[arg(long, value_name = "KINDS", default_value = "idle")]
     load: String,
-    /// Where the load runs: everywhere, where isolation keeps it away from the measured CPUs, or on the others only
+    /// Where the load runs
     #[arg(long, value_name = "WHERE", default_value = "everywhere")]
     load_on: LoadPlacement,
-    /// How long the machine is left alone before each run
+    /// Idle time before each run
     #[arg(long, value_name = "TIME", default_value = "500ms", value_parser = a_time)]
     cool_down: String,
     #[command(flatten)]
     options: StudyOptions,
-    /// Say the cells, their order and the time that they take; runs nothing
+    /// Print the cells, their order and duration; run nothing
     #[arg(long)]
     dry_run: bool,
 }

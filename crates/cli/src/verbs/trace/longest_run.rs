@@ -16,8 +16,9 @@ use tracing::break_trace::EVENTS;
 /// Arguments of `trace longest-run`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// A trace.dat, or text of ftrace or of trace-cmd report; `-` is standard input. Without it a trace is recorded
-    /// first: of --cpus, and while a command runs
+    /// A trace.dat, or text of ftrace or `trace-cmd report`; `-` is standard input
+    ///
+    /// Without FILE, a trace is recorded first, of --cpus or while a command runs.
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
     // Of a command without it: its first thread.
@@ -32,9 +33,11 @@ const ENTRIES: &[&str] = &["raw_syscalls", "exceptions"];
 
 /// The longest run of each CPU.
 #[derive(Serialize)]
-struct LongestRunsJson<'a> {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(crate) struct LongestRunsJson<'a> {
     /// `None` for the text of a latency tracer, which does not show all runs.
     cpus: Vec<ThreadSpan>,
+    /// The result of a latency tracer, if the file is its text.
     #[serde(skip_serializing_if = "Option::is_none")]
     latency: Option<&'a Latency>,
 }
@@ -57,10 +60,10 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
         }
         (file, _) => {
             return Err(Failure::usage(
-                "trace longest-run reads a file, or records one",
+                "trace longest-run either reads a file or records a trace",
                 match file {
-                    Some(_) => "a file is named, and CPUs or a command as well",
-                    None => "neither a file is named nor CPUs or a command",
+                    Some(_) => "a file was given together with CPUs or a command",
+                    None => "neither a file nor CPUs or a command was given",
                 },
                 "quietcore trace longest-run trace.dat, or quietcore trace longest-run --cpus 3 --for 30s -- COMMAND",
             ));
@@ -101,7 +104,7 @@ fn text(runs: &[ThreadPeriod], account: &TraceStatistics, screen: &mut Screen) {
     match (&account.latency, longest) {
         (Some(latency), _) => screen.text(&latency.text(LatencyQuestion::Run)),
         (None, Some(run)) => screen.text(&format!("Max uninterrupted exec: {}\n", milliseconds(run.len()))),
-        (None, None) => screen.text("no thread that was asked for ran between two events of one CPU\n"),
+        (None, None) => screen.text("no selected thread ran between two events of one CPU\n"),
     }
     for run in runs {
         screen.text(&format!(

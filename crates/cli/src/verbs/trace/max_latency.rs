@@ -15,35 +15,42 @@ use terminal::{OutputFormat, Screen};
 /// Arguments of `trace max-latency`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// A trace.dat, or text of ftrace or of trace-cmd report; `-` is standard input
+    /// A trace.dat, or text of ftrace or `trace-cmd report`; `-` is standard input
     #[arg(value_name = "FILE")]
     file: PathBuf,
     #[command(flatten)]
     thread: ThreadArgs,
-    /// So many, longest first
+    /// Print this many waits, the longest first
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..))]
     most: u16,
 }
 
 /// The longest waits, longest first.
 #[derive(Serialize)]
-struct LongestWaitsJson<'a> {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(crate) struct LongestWaitsJson<'a> {
     /// `None` for the text of a latency tracer, which does not show all waits.
     waits: Vec<WaitJson>,
+    /// The result of a latency tracer, if the file is its text.
     #[serde(skip_serializing_if = "Option::is_none")]
     latency: Option<&'a Latency>,
 }
 
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct WaitJson {
     #[serde(flatten)]
     span: ThreadSpan,
+    /// The thread that had the CPU first; `None` if the thread was woken.
     taken_by: Option<PreemptorJson>,
 }
 
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct PreemptorJson {
+    /// Its TID.
     pid: i32,
+    /// Its name.
     comm: String,
 }
 
@@ -80,7 +87,7 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
             }
             for wait in &waits {
                 let how = match &wait.first_runner {
-                    Some((pid, comm)) => format!("while {}[{pid}] had it", report::safe(comm)),
+                    Some((pid, comm)) => format!("while {}[{pid}] used the CPU", report::safe(comm)),
                     None => "since it was woken".to_owned(),
                 };
                 screen.text(&format!(

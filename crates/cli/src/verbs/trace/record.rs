@@ -15,31 +15,32 @@ use tracing::break_trace::EVENTS;
 #[derive(clap::Args)]
 #[group(skip)]
 pub struct Args {
-    /// The CPUs whose events are recorded; without it all
-    #[arg(long, value_name = "EXPRESSION")]
+    /// Record the events of these CPUs [default: all]
+    #[arg(long, value_name = "CPUS")]
     cpus: Option<String>,
-    /// An event (sched/sched_switch), a whole system (irq), or `all`; may be given more than once. Without it interrupts,
-    /// softirqs, IPIs, switches, timers and work items
+    /// Record this event (sched/sched_switch), system (irq) or `all` (repeatable)
+    ///
+    /// The default is interrupts, softirqs, IPIs, switches, timers and work items.
     #[arg(long, short = 'e', value_name = "EVENT")]
     event: Vec<String>,
-    /// One of the kernel's tracers (function), beside events that are named
-    #[arg(long, value_name = "NAME")]
+    /// Use this tracer of the kernel (function), beside the events of --event
+    #[arg(long, value_name = "TRACER")]
     tracer: Option<String>,
-    /// How long; without it until the command ends, or Ctrl-C
+    /// How long to record [default: until the command ends, or Ctrl-C]
     #[arg(long = "for", value_name = "TIME", value_parser = parse_duration)]
     duration: Option<Duration>,
-    /// The file
+    /// The trace to write
     #[arg(long, short = 'o', value_name = "FILE", default_value = "trace.dat")]
     out: PathBuf,
-    /// The clock of the events, as `trace_clock` lists them
-    #[arg(long, value_name = "NAME", default_value = "mono")]
+    /// Clock of the events, one of those in `trace_clock`
+    #[arg(long, value_name = "CLOCK", default_value = "mono")]
     clock: String,
-    /// The kernel's buffer of each CPU, in KiB: what comes when it is full is lost and counted
+    /// Trace buffer of each CPU, in KiB; events are lost and counted when it is full
     #[arg(long, value_name = "KIB", default_value_t = 8_192, value_parser = clap::value_parser!(u64).range(8..=4_194_304))]
     buffer: u64,
     #[command(flatten)]
     kprobes: KprobesArgs,
-    /// A command to run during the recording, on the recorded CPUs
+    /// Run this command during the recording, on the recorded CPUs
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
 }
@@ -77,7 +78,7 @@ pub fn status(args: &Args, recording: &TraceRecording, screen: &mut Screen) -> S
         };
     }
     screen.note(&format!(
-        "{lost} events found no room in the kernel's buffers and are missing: --buffer {} has twice the room\n",
+        "{lost} events did not fit into the kernel's buffers and are missing: --buffer {} doubles them\n",
         args.buffer * 2
     ));
     Status::Failed

@@ -11,14 +11,14 @@ use terminal::Screen;
 /// Arguments of `trace report`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// A trace.dat, or text of ftrace or of trace-cmd report; `-` is standard input
+    /// A trace.dat, or text of ftrace or `trace-cmd report`; `-` is standard input
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Only events of these CPUs
-    #[arg(long, value_name = "LIST", value_parser = cpu_list)]
+    /// Print only events of these CPUs
+    #[arg(long, value_name = "CPUS", value_parser = cpu_list)]
     cpus: Option<CpuSet>,
-    /// Only events of this name (sched_switch); may be given more than once
-    #[arg(long, value_name = "NAME")]
+    /// Print only events of this name, such as sched_switch (repeatable)
+    #[arg(long, value_name = "EVENT")]
     event: Vec<String>,
 }
 

@@ -8,7 +8,7 @@ use std::path::Path;
 /// Which threads.
 #[derive(clap::Args)]
 pub struct ThreadArgs {
-    /// Only of this thread: its number or its name; without it of any
+    /// Consider only threads with this number or name [default: all threads]
     #[arg(long, value_name = "PID|NAME")]
     pub task: Option<String>,
 }
@@ -27,11 +27,16 @@ impl ThreadArgs {
 
 /// JSON result: the trace, its completeness, and the findings.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SpanReport<F: Serialize> {
     schema: &'static str,
+    /// The trace.
     file: String,
+    /// Number of events in the trace.
     events: u64,
+    /// Events that the kernel dropped.
     lost_events: u64,
+    /// Lines or records that could not be decoded.
     not_understood: u64,
     #[serde(flatten)]
     found: F,
@@ -53,12 +58,19 @@ impl<F: Serialize> SpanReport<F> {
 
 /// A time span of a thread.
 #[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ThreadSpan {
+    /// The CPU.
     cpu: u32,
+    /// TID of the thread.
     pid: i32,
+    /// Name of the thread.
     comm: String,
+    /// Its start, on the clock of the trace.
     start_ns: u64,
+    /// Its end, on the clock of the trace.
     end_ns: u64,
+    /// Its length.
     length_ns: u64,
 }
 

@@ -36,7 +36,7 @@ pub fn record_only(session: &Session, args: &Args, screen: &mut Screen) -> Resul
             break;
         }
     }
-    screen.text(&format!("{} moments\n", live.counted()));
+    screen.text(&format!("{} samples\n", live.counted()));
     Ok(Status::Done)
 }
 
@@ -72,12 +72,12 @@ fn read(file: &Path) -> Result<WatchRecording, Failure> {
         Some(libc::EFBIG) => Failure::usage(
             format!("{name} cannot be played"),
             format!("it is longer than {} MiB", watch::MOST_BYTES >> 20),
-            "a recording is lines: `head -n` and `tail -n` make a shorter one, its first line first",
+            "a recording consists of lines: `head -n` and `tail -n` shorten it; keep the first line",
         ),
         // The reader returns one errno for everything that is not a regular file.
         Some(libc::EISDIR) if !file.is_dir() => Failure::usage(
             format!("{name} cannot be played"),
-            "it is a pipe or a device, and in a recording a person goes back",
+            "it is a pipe or a device, and playback must be able to go back",
             "write it to a file first, then play that",
         ),
         _ => error.into(),

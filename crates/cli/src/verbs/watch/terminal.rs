@@ -11,17 +11,17 @@ use std::io::{IsTerminal, Stdout};
 /// Why nothing can be drawn here; `None` where drawing works.
 pub fn refusal() -> Option<Failure> {
     let why = match std::env::var("TERM") {
-        _ if !std::io::stdout().is_terminal() => "standard output is no terminal",
-        _ if !std::io::stdin().is_terminal() => "standard input is no terminal",
-        Ok(name) if name == "dumb" => "TERM=dumb says that the cursor cannot be moved",
-        Ok(name) if name.is_empty() => "TERM is empty, so nothing is known about the terminal",
-        Err(_) => "TERM is not set, so nothing is known about the terminal",
+        _ if !std::io::stdout().is_terminal() => "standard output is not a terminal",
+        _ if !std::io::stdin().is_terminal() => "standard input is not a terminal",
+        Ok(name) if name == "dumb" => "TERM=dumb means that the cursor cannot be moved",
+        Ok(name) if name.is_empty() => "TERM is empty, so the type of the terminal is unknown",
+        Err(_) => "TERM is not set, so the type of the terminal is unknown",
         Ok(_) => return None,
     };
     Some(Failure::usage(
         "watch cannot draw here",
         why,
-        "`quietcore check` says the same once, line by line; `quietcore watch --record FILE` needs no terminal",
+        "`quietcore check` prints the state once, line by line; `quietcore watch --record FILE` needs no terminal",
     ))
 }
 
@@ -92,6 +92,6 @@ pub fn failed(error: std::io::Error) -> Failure {
         Status::Unable,
         "the terminal could not be used",
         error.to_string(),
-        "`quietcore check` says the same line by line",
+        "`quietcore check` prints the state line by line",
     )
 }

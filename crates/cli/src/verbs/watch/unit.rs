@@ -6,13 +6,31 @@ use ::terminal::Screen;
 use apply::installed::{InstalledPath, install, remove_some};
 use apply::{DurableStorage, Force};
 use root::{Failure, PathKind, PathState, Status};
-use serde_json::json;
+use serde::Serialize;
 use session::Session;
 use session::boot_service::{program, reload_systemd, with_program};
 
 const TEXT: &str = include_str!("../../../../../packaging/systemd/quietcore-watch.service");
 const UNIT: &str = "/etc/systemd/system/quietcore-watch.service";
 const LINK: &str = "/etc/systemd/system/multi-user.target.wants/quietcore-watch.service";
+
+/// The schema of [`WatchUnitJson`].
+const WATCH_UNIT_SCHEMA: &str = "quietcore.watch-unit/1";
+
+/// JSON of `watch --daemon --install-unit` and `--remove-unit`.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(crate) struct WatchUnitJson<'a> {
+    /// The installed files and links; absent with `--remove-unit`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    installed: Option<&'a [InstalledPath]>,
+    /// What was not removed, with the reason.
+    left: &'a [String],
+    /// The removed files and links; only with `--remove-unit`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    removed: Option<&'a [InstalledPath]>,
+    schema: &'static str,
+}
 
 /// Installs the unit. It starts at the next boot, or when systemd is asked to start it.
 ///
@@ -24,8 +42,8 @@ pub fn place(session: &Session, screen: &mut Screen) -> Result<Status, Failure> 
         return Err(Failure::new(
             Status::Unable,
             "the unit was not installed",
-            "systemd does not run here",
-            "have `quietcore watch --daemon` started by whatever starts services here",
+            "systemd is not running",
+            "let your init system start `quietcore watch --daemon`",
         ));
     }
     let program = program(session)?;
@@ -43,9 +61,15 @@ pub fn place(session: &Session, screen: &mut Screen) -> Result<Status, Failure> 
         &files,
     )?;
     reload_systemd(root);
-    show("installed", &placed, &[], screen);
+    let document = WatchUnitJson {
+        installed: Some(&placed),
+        left: &[],
+        removed: None,
+        schema: WATCH_UNIT_SCHEMA,
+    };
+    show(&document, screen);
     screen
-        .note("`systemctl start quietcore-watch` begins it now; --remove-unit or `quietcore undo --all` removes it\n");
+        .note("`systemctl start quietcore-watch` starts it now; --remove-unit or `quietcore undo --all` removes it\n");
     Ok(Status::Done)
 }
 
@@ -60,22 +84,32 @@ pub fn remove(session: &Session, screen: &mut Screen) -> Result<Status, Failure>
     let removed = remove_some(session.writable()?, &DurableStorage(&state), Force::No, &[], &is_ours)?;
     reload_systemd(session.root());
     let left: Vec<String> = removed.drift.iter().chain(&removed.failed).cloned().collect();
-    show("removed", &removed.placed, &left, screen);
+    let document = WatchUnitJson {
+        installed: None,
+        left: &left,
+        removed: Some(&removed.placed),
+        schema: WATCH_UNIT_SCHEMA,
+    };
+    show(&document, screen);
     if removed.placed.is_empty() && left.is_empty() {
-        screen.note("no unit of `watch` was installed\n");
+        screen.note("no unit of `watch` is installed\n");
     }
     match left.is_empty() {
         true => {
-            screen.note("`systemctl stop quietcore-watch` ends what still runs\n");
+            screen.note("`systemctl stop quietcore-watch` stops what is still running\n");
             Ok(Status::Done)
         }
         false => Ok(Status::Conflict),
     }
 }
 
-fn show(what: &str, placed: &[InstalledPath], left: &[String], screen: &mut Screen) {
-    screen.json(&json!({ "schema": "quietcore.watch-unit/1", what: placed, "left": left }));
-    let lines = placed.iter().map(|one| format!("{}  {}\n", one.path, one.outcome));
-    let left = left.iter().map(|line| format!("left alone: {}\n", report::safe(line)));
+fn show(document: &WatchUnitJson, screen: &mut Screen) {
+    screen.json(document);
+    let placed = document.installed.iter().chain(&document.removed).copied().flatten();
+    let lines = placed.map(|one| format!("{}  {}\n", one.path, one.outcome));
+    let left = document
+        .left
+        .iter()
+        .map(|line| format!("left alone: {}\n", report::safe(line)));
     screen.text(&lines.chain(left).collect::<String>());
 }

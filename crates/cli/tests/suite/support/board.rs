@@ -144,7 +144,7 @@ impl SshServer {
         command
             .args(["study", "run", file, "--json", "--on", "root@127.0.0.1", "--out"])
             .arg(out)
-            .arg("--there")
+            .arg("--remote-dir")
             .arg(&self.there)
             .args(["--ssh", &self.ssh("own", "known")])
             .stdin(Stdio::null())

@@ -1,5 +1,6 @@
 //! Captured boot trees, their modified copies, and the output of the `boot` commands on them.
 
+use super::schemas::document;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -41,7 +42,7 @@ pub fn error_text(output: &Output) -> String {
 
 /// Parses standard output as JSON.
 pub fn json(output: &Output) -> Value {
-    serde_json::from_slice(&output.stdout).unwrap()
+    document(&output.stdout).unwrap()
 }
 
 /// Copies a tree and adds or replaces one file.

@@ -48,7 +48,7 @@ pub fn is_able(test: &str) -> bool {
         return false;
     }
     // Waits for another process's partition, which is not a leftover of these tests.
-    until("that nothing is in force", || !Path::new(JOURNAL).exists());
+    until("that no partition is active", || !Path::new(JOURNAL).exists());
     // In a container a plan may list changes that are then not permitted.
     let apply = quietcore(&["apply", "--cpus", &alone::cpu()]);
     let undo = quietcore(&["undo"]);

@@ -1,5 +1,6 @@
 //! Support for tests of `watch --daemon`: a daemon with its own `/etc` and `/run`, its log and its state.
 
+use super::schemas::document;
 use crate::support::alone;
 use serde_json::Value;
 use std::path::PathBuf;
@@ -100,7 +101,7 @@ impl DaemonDirectory {
 
     pub fn state(&self) -> Value {
         let text = std::fs::read(self.path("run/quietcore/watch/state")).unwrap_or_default();
-        serde_json::from_slice(&text).unwrap_or_default()
+        document(&text).unwrap_or_default()
     }
 
     /// Waits for a state that satisfies the condition and returns it.

@@ -226,7 +226,7 @@ pub(super) fn reset(tree: &CpusetTree, shield: &Shield, talk: &mut CsetOutput) -
             let undone = undo_shield(tree.session, intent)?;
             for line in undone.left_alone() {
                 talk.print(&format!(
-                    "**> another program changed this since, and it is left alone: {line}"
+                    "**> another program changed this, and it is left alone: {line}"
                 ));
             }
         }

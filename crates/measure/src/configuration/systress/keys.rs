@@ -32,10 +32,10 @@ pub(super) fn interpret(stanzas: &[Stanza]) -> Result<RunConfiguration, Configur
         let name = &stanza.name;
         let twin = |other: &&Stanza| other.kind == stanza.kind && other.index == stanza.index;
         if stanzas.iter().take(place).any(|other| twin(&other)) {
-            return Err(refused(name, "is there twice", "give each stanza its own index"));
+            return Err(refused(name, "is defined twice", "give each stanza its own index"));
         }
         if let Some(key) = twice(stanza) {
-            return Err(refused(key, "is there twice in this stanza", "keep one of the two"));
+            return Err(refused(key, "is defined twice in this stanza", "keep one of them"));
         }
         match (stanza.kind, stanza.index) {
             ("main", None) => main(stanza, &mut described)?,
@@ -48,8 +48,8 @@ pub(super) fn interpret(stanzas: &[Stanza]) -> Result<RunConfiguration, Configur
             _ => {
                 return Err(refused(
                     name,
-                    "is no stanza that is known",
-                    "there are main, timer_thread[N] and program[N]",
+                    "is not a known stanza",
+                    "the stanzas are main, timer_thread[N] and program[N]",
                 ));
             }
         }
@@ -84,22 +84,23 @@ fn main(stanza: &Stanza, described: &mut RunConfiguration) -> Result<(), Configu
                     "txt" => "systress".to_owned(),
                     "csv" => {
                         described.notes.push(
-                            "stats.format csv: systress's own columns are not published; these are those of --format csv"
+                            "stats.format csv: systress does not document its own columns; these are the columns of \
+                             --format csv"
                                 .to_owned(),
                         );
                         "csv".to_owned()
                     }
-                    _ => return Err(refused_value(entry, "is no format", "write txt or csv")),
+                    _ => return Err(refused_value(entry, "is not a format", "write txt or csv")),
                 }
             }
             "memlock" if entry.value.value.is_empty() => main.memory = MemoryLock::Locked,
-            "memlock" => return Err(refused_value(entry, "has no meaning", "write memlock alone")),
+            "memlock" => return Err(refused_value(entry, "accepts no such value", "write memlock alone")),
             "dbg_level" => {
                 let level: u32 = number(entry)?;
                 if level > 0 {
                     described
                         .notes
-                        .push(format!("dbg_level {level}: there are no debug levels here; see -v"));
+                        .push(format!("dbg_level {level}: quietcore has no debug levels; see -v"));
                 }
             }
             _ => {
@@ -227,7 +228,11 @@ fn policy(stanza: &Stanza) -> Result<Option<SourceValue<String>>, ConfigurationE
         ("other" | "batch" | "idle", Some(priority)) => match number::<u32>(priority)? {
             0 => name,
             _ => {
-                return Err(refused_value(priority, "is no priority of this policy", "leave it out"));
+                return Err(refused_value(
+                    priority,
+                    "is not a priority of this policy",
+                    "leave it out",
+                ));
             }
         },
         ("fifo" | "rr", Some(priority)) => match number::<u32>(priority)? {
@@ -235,7 +240,7 @@ fn policy(stanza: &Stanza) -> Result<Option<SourceValue<String>>, ConfigurationE
             _ => {
                 return Err(refused_value(
                     priority,
-                    "is no real-time priority",
+                    "is not a real-time priority",
                     "write a number from 1 to 99",
                 ));
             }
@@ -250,7 +255,7 @@ fn policy(stanza: &Stanza) -> Result<Option<SourceValue<String>>, ConfigurationE
         _ => {
             return Err(refused_value(
                 policy,
-                "is no policy",
+                "is not a policy",
                 "write FIFO, RR, OTHER, BATCH or IDLE",
             ));
         }
@@ -263,8 +268,8 @@ fn after(entry: &SystressEntry) -> Result<EndAction, ConfigurationError> {
         "RESPAWN" => Ok(EndAction::Respawn),
         _ => Err(refused_value(
             entry,
-            "is nothing that can follow the end of a program",
-            "write RESPAWN, or leave the line out where it shall not be started again",
+            "is not an action for the end of a program",
+            "write RESPAWN, or leave the line out if the program should not restart",
         )),
     }
 }
@@ -280,7 +285,11 @@ fn time(entry: &SystressEntry) -> Result<Duration, ConfigurationError> {
         ));
     }
     match parse_duration(text) {
-        Ok(time) if time.is_zero() => Err(refused_value(entry, "is no length of time", "write more than nothing")),
+        Ok(time) if time.is_zero() => Err(refused_value(
+            entry,
+            "is not a length of time",
+            "write a value above zero",
+        )),
         Ok(time) => Ok(time),
         Err(why) => Err(ConfigurationError::at(
             (entry.value.line, entry.value.column),
@@ -294,7 +303,7 @@ fn number<T: std::str::FromStr>(entry: &SystressEntry) -> Result<T, Configuratio
     required_value(entry)?
         .value
         .parse()
-        .map_err(|_| refused_value(entry, "is no number", "write a whole number"))
+        .map_err(|_| refused_value(entry, "is not a number", "write a whole number"))
 }
 
 fn nanos(time: Duration) -> Nanos {
@@ -307,7 +316,7 @@ fn required_value(entry: &SystressEntry) -> Result<SourceValue<String>, Configur
         "" => Err(refused(
             &entry.key,
             "has no value",
-            "write it behind the key, in the same line",
+            "write it after the key, on the same line",
         )),
         value => Ok(SourceValue {
             value: value.to_owned(),
@@ -320,8 +329,8 @@ fn required_value(entry: &SystressEntry) -> Result<SourceValue<String>, Configur
 fn unknown(entry: &SystressEntry, stanza: &str, known: &str) -> ConfigurationError {
     refused(
         &entry.key,
-        format!("is no key of {stanza} that is known"),
-        format!("there are {known}"),
+        format!("is not a known key of {stanza}"),
+        format!("the keys are {known}"),
     )
 }
 

@@ -4,10 +4,10 @@ use super::ChoiceRule;
 
 pub(super) const ISOLATED: ChoiceRule = ChoiceRule {
     id: "isolated-at-boot",
-    because: "only the boot line can keep everything away from the start: timers, callbacks, managed interrupts",
+    because: "only the boot line isolates CPUs from the start: timers, callbacks, managed interrupts",
     cost: |_, _, taken| taken.fresh as u64,
-    achievement: |ground, set| {
-        (!ground.boot_isolated.is_empty()).then(|| format!("CPU {set} was isolated at boot already"))
+    achievement: |context, set| {
+        (!context.boot_isolated.is_empty()).then(|| format!("CPU {set} was already isolated at boot"))
     },
     breach: None,
     lost: "fewer of its CPUs were isolated at boot",

@@ -3,7 +3,7 @@
 
 use super::{Breach, ChoiceRule, DomainShare, is_shared};
 use crate::Level;
-use crate::choose::ground::ChoiceContext;
+use crate::choose::context::ChoiceContext;
 use crate::choose::places::{DomainKind, TopologyDomain};
 use machine::CpuSet;
 
@@ -17,14 +17,16 @@ const fn is_last(kind: &DomainKind) -> bool {
 
 pub(super) const LEVEL2: ChoiceRule = ChoiceRule {
     id: "shared-l2",
-    because: "what else uses the same level-2 cache throws your data out of it: on a J1900 a pair to itself \
-              brought the worst latency from 40 to 6 us",
+    because: "other users of the same level-2 cache evict your data: on a J1900, a pair with its own cache had a worst \
+         latency of 6 us instead of 40 us",
     cost: |_, place, taken| u64::from(place.is_any(is_small) && can_differ(place) && is_shared(place, taken)),
-    achievement: |ground, set| {
-        whole(ground, set, is_small).map(|sets| format!("level-2 cache of CPU {sets} to itself"))
+    achievement: |context, set| {
+        whole(context, set, is_small)
+            .map(|sets| format!("CPU {sets} shares its level-2 cache with no housekeeping CPU"))
     },
     breach: Some(Breach {
-        level: Some(Level::Warning),
+        level: Level::Warning,
+        advice: "isolate all CPUs of the cache, or choose others",
         message: |share: &DomainShare| shares(share, "level-2 cache"),
         fix,
     }),
@@ -33,17 +35,19 @@ pub(super) const LEVEL2: ChoiceRule = ChoiceRule {
 
 pub(super) const LAST_LEVEL: ChoiceRule = ChoiceRule {
     id: "shared-llc",
-    because: "housekeeping that uses the same last-level cache throws your data out of it",
+    because: "housekeeping work on the same last-level cache evicts your data",
     // A last-level cache at level 2 is already counted above.
     cost: |_, place, taken| {
         let is_only_last = place.is_any(is_last) && !place.is_any(is_small);
         u64::from(is_only_last && can_differ(place) && is_shared(place, taken))
     },
-    achievement: |ground, set| {
-        whole(ground, set, is_last).map(|sets| format!("last-level cache of CPU {sets} to itself"))
+    achievement: |context, set| {
+        whole(context, set, is_last)
+            .map(|sets| format!("CPU {sets} shares its last-level cache with no housekeeping CPU"))
     },
     breach: Some(Breach {
-        level: Some(Level::Info),
+        level: Level::Info,
+        advice: "isolate all CPUs of the cache, or choose others",
         message: |share: &DomainShare| shares(share, "last-level cache"),
         fix,
     }),
@@ -57,9 +61,9 @@ fn can_differ(place: &TopologyDomain) -> bool {
 }
 
 /// CPUs of caches of a kind that are taken whole, not counting single cores.
-fn whole(ground: &ChoiceContext, set: &CpuSet, kind: fn(&DomainKind) -> bool) -> Option<CpuSet> {
+fn whole(context: &ChoiceContext, set: &CpuSet, kind: fn(&DomainKind) -> bool) -> Option<CpuSet> {
     let is_whole = |place: &&TopologyDomain| place.is_any(kind) && !place.is_core() && place.cpus.is_subset(set);
-    let all = CpuSet::union(ground.places.iter().filter(is_whole).map(|place| &place.cpus));
+    let all = CpuSet::union(context.places.iter().filter(is_whole).map(|place| &place.cpus));
     (!all.is_empty()).then_some(all)
 }
 
@@ -73,5 +77,5 @@ fn fix(share: &DomainShare) -> String {
         return "choose CPUs of a cache that the lowest CPU does not use, if there are enough".to_owned();
     }
     let all = share.isolated.or(&share.left);
-    format!("isolate all of CPU {all} if that much can be spared")
+    format!("isolate all of CPU {all} if you can spare them")
 }

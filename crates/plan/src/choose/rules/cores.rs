@@ -6,16 +6,17 @@ use crate::choose::places::DomainKind;
 
 pub(super) const WHOLE: ChoiceRule = ChoiceRule {
     id: "smt-sibling",
-    because: "threads of one core share its execution units, so what runs on the other one steals time",
+    because: "threads of one core share its execution units, so work on one thread slows down the other",
     cost: |_, place, taken| u64::from(place.is_core() && is_shared(place, taken)),
-    achievement: |ground, _| {
-        ground
+    achievement: |context, _| {
+        context
             .topology
             .has_smt()
             .then(|| "whole cores, with all their threads".to_owned())
     },
     breach: Some(Breach {
-        level: Some(Level::Warning),
+        level: Level::Warning,
+        advice: "isolate the sibling too, or switch it off with `--with cpu_offline`",
         message: |share: &DomainShare| {
             format!(
                 "CPU {} shares its core with housekeeping CPU {}",
@@ -23,16 +24,16 @@ pub(super) const WHOLE: ChoiceRule = ChoiceRule {
             )
         },
         fix: |share: &DomainShare| match share.contains_lowest {
-            true => "choose another core, or switch the sibling off".to_owned(),
+            true => "choose another core, or take the sibling offline".to_owned(),
             false => format!("isolate CPU {} too", share.left),
         },
     }),
-    lost: "it takes cores in part",
+    lost: "it contains only some threads of a core",
 };
 
 pub(super) const PERFORMANCE: ChoiceRule = ChoiceRule {
     id: "performance-cores",
-    because: "the fast kind is taken unless --kind efficiency asks for the other",
+    because: "the fast kind is used unless --kind efficiency requests the other",
     cost: |_, _, taken| taken.slow as u64,
     achievement: |_, _| None,
     breach: None,
@@ -41,12 +42,12 @@ pub(super) const PERFORMANCE: ChoiceRule = ChoiceRule {
 
 pub(super) const NO_MORE: ChoiceRule = ChoiceRule {
     id: "no-more-than-asked",
-    because: "cores are taken whole, so a thread more may be needed",
-    cost: |ground, place, taken| {
+    because: "only whole cores are used, so one thread more may be needed",
+    cost: |context, place, taken| {
         let is_machine = place.is_any(|kind| *kind == DomainKind::Machine);
-        taken.cpus.saturating_sub(ground.count) as u64 * u64::from(is_machine)
+        taken.cpus.saturating_sub(context.count) as u64 * u64::from(is_machine)
     },
     achievement: |_, _| None,
     breach: None,
-    lost: "it takes more CPUs",
+    lost: "it uses more CPUs",
 };

@@ -10,22 +10,23 @@ use crate::choose::places::{DomainKind, TopologyDomain};
 
 pub(super) const FIRST_CPU: ChoiceRule = ChoiceRule {
     id: "first-cpu",
-    because: "kernel code that wants any CPU of a group takes cpumask_first(): once all disk completions of a \
-              cache group went there (rq_affinity=1), arm interrupts still do",
+    because: "kernel code that needs any CPU of a group uses cpumask_first(): disk completions of a whole cache group \
+         once went there (rq_affinity=1), and arm interrupts still do",
     cost: |_, place, taken| {
         let is_group = place.is_any(|kind| !matches!(kind, DomainKind::Core | DomainKind::Machine));
         u64::from(is_group && !place.is_core() && taken.first && is_shared(place, taken))
     },
-    achievement: |ground, _| {
+    achievement: |context, _| {
         let is_group = |place: &TopologyDomain| !place.is_core() && place.is_any(|kind| *kind != DomainKind::Machine);
-        let has_groups = ground.places.iter().any(is_group);
-        has_groups.then(|| "not the first CPU of a package, node or cache that housekeeping uses too".to_owned())
+        let has_groups = context.places.iter().any(is_group);
+        has_groups.then(|| "not the first CPU of a package, node or cache that housekeeping also uses".to_owned())
     },
     breach: Some(Breach {
-        level: Some(Level::Info),
+        level: Level::Info,
+        advice: "leave the first CPU to housekeeping",
         message: |share: &DomainShare| {
             format!(
-                "CPU {} is the first of {}: kernel code that wants any CPU there takes the first (cpumask_first)",
+                "CPU {} is the first of {}: kernel code that needs any CPU there uses the first one (cpumask_first)",
                 share.place.first,
                 share.place.name()
             )

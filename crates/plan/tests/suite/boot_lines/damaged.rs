@@ -344,7 +344,7 @@ pub const CASES: &[LintCase] = &[
         line: "maxcpus=2 isolcpus=3 nohz_full=3 irqaffinity=0-2",
         loud: &["cpu-not-brought-up"],
         quiet: &[],
-        because: "CPU 3 stays down",
+        because: "CPU 3 stays offline",
     },
     LintCase {
         from: "unstable clock",
@@ -374,7 +374,7 @@ pub const CASES: &[LintCase] = &[
         line: "workqueue.unbound_cpus=0-2 isolcpus=3 nohz_full=3 irqaffinity=0-2",
         loud: &["!workqueue-unbound-cpus-too-new"],
         quiet: &[],
-        because: "came with 6.6",
+        because: "needs kernel 6.6",
     },
     LintCase {
         from: "unbound_cpus on the wrong side",
@@ -434,7 +434,7 @@ pub const CASES: &[LintCase] = &[
         line: "clocksource=hpet nohz=on",
         loud: &["slow-clocksource"],
         quiet: &[],
-        because: "every look at the clock becomes slow",
+        because: "every time query becomes slow",
     },
     LintCase {
         from: "no built-in isolation",

@@ -287,7 +287,7 @@ pub const CASES: &[LintCase] = &[
         line: "isolcpus=2-8, 10-15",
         loud: &["!blank-in-list", "tick-and-rcu-remain", "irqaffinity-missing"],
         quiet: &[],
-        because: "10-15 is a word of its own",
+        because: "10-15 is a separate parameter",
     },
     LintCase {
         from: "wrapped in front of a dash",
@@ -420,4 +420,35 @@ fn the_fix_for_an_empty_isolcpus_replaces_it() {
     );
     let said = fix("nohz_full=2-3", "nohz-full-without-domain");
     assert!(said.starts_with("add isolcpus=managed_irq,domain,2-3"), "{said}");
+}
+
+/// No finding recommends what another one says to remove.
+#[test]
+fn fixes_of_one_line_agree() {
+    let of_kernel = |kernel: &str, line: &str, built: KernelBuild| {
+        let findings = lint(line, &facts(kernel, built, "0-7")).findings;
+        findings.into_iter().map(|one| one.fix).collect::<Vec<String>>()
+    };
+    let fixes = |line: &str, built: KernelBuild| of_kernel("6.12", line, built);
+    let old = of_kernel("5.4", "isolcpus=managed_irq,2-3 nohz_full=2-3", KernelBuild::Full);
+    assert!(
+        old.iter().any(|fix| fix.contains("write isolcpus=2-3 in place of")),
+        "{old:?}"
+    );
+    let differ = fixes("isolcpus=nohz,domain,managed_irq,2-3 nohz_full=2-4", KernelBuild::Full);
+    assert!(differ.iter().any(|fix| fix == "remove the flag nohz"), "{differ:?}");
+    assert!(!differ.iter().any(|fix| fix.contains("domain,nohz")), "{differ:?}");
+    let ours = fixes("isolcpus=nohz,domain,2-3", KernelBuild::Plain);
+    assert!(!ours.iter().any(|fix| fix.contains("write nohz_full")), "{ours:?}");
+    let alone = fixes("isolcpus=nohz,2-3", KernelBuild::Full);
+    assert!(!alone.iter().any(|fix| fix == "remove the flag nohz"), "{alone:?}");
+    let unsupported = fixes("isolcpus=2-3 nohz_full=2-3", KernelBuild::Plain);
+    assert!(
+        unsupported.iter().any(|fix| fix.contains("remove the parameter")),
+        "{unsupported:?}"
+    );
+    assert!(
+        !unsupported.iter().any(|fix| fix.contains("add nohz_full")),
+        "{unsupported:?}"
+    );
 }

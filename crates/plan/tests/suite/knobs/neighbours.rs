@@ -52,7 +52,7 @@ fn owners_pinned_to_the_requested_cpus_must_be_moved_first() {
     for (set, command) in [
         ("/docker/ID", "docker update --cpuset-cpus=0-2 4f8e9a0b1c2d;"),
         ("/machine/qemu-1-web.libvirt-qemu/vcpu0", "virsh vcpupin web 0 0-2;"),
-        ("/kubepods/pod1a-2b/ID", "give the kubelet reservedSystemCPUs"),
+        ("/kubepods/pod1a-2b/ID", "configure the kubelet with reservedSystemCPUs"),
         ("/user", "cset shield --reset;"),
     ] {
         // Every set above it has all CPUs.
@@ -113,7 +113,7 @@ fn tuned_is_reported_with_its_isolated_cpus() {
     let same = plan_with(&["tuned"], "isolated_cores=3");
     let said = found(&same, "owner-tuned");
     assert!(
-        said.message.contains("the same CPUs") && said.fix.contains("--export tuned"),
+        said.message.contains("the same CPUs") && said.fix.contains("--format tuned"),
         "{said:?}"
     );
     let unknown = plan_with(&["tuned"], "isolated_cores=${f:cpulist_invert:0}");
@@ -132,7 +132,8 @@ fn exclusive_cpus_of_the_kubelet_are_reported() {
     let said = found(&plan, "owner-kubernetes");
     assert_eq!(said.level, Level::Error);
     assert!(
-        said.message.contains("CPU 2-3 to container web of pod 0a-1b"),
+        said.message
+            .contains("CPU 2-3 exclusively to container web of pod 0a-1b"),
         "{}",
         said.message
     );
@@ -196,7 +197,11 @@ fn with_v2_sets(sets: &[(&str, &str)]) -> KnobMachine {
 fn a_v2_set_shares_a_cpu_only_if_its_parent_keeps_it() {
     let beside = plan_of(&with_v2_sets(&[("/batch", "3")]), Profile::Minimal, &[]).unwrap();
     assert_eq!(beside.shared_with, ["/batch"]);
-    assert!(found(&beside, "foreign-cpuset").message.contains("keeps running there"));
+    assert!(
+        found(&beside, "foreign-cpuset")
+            .message
+            .contains("continues to run there")
+    );
     for above in ["0-3", ""] {
         let sets = [("/batch", above), ("/batch/one", "3")];
         let inside = plan_of(&with_v2_sets(&sets), Profile::Minimal, &[]).unwrap();
@@ -211,5 +216,13 @@ fn a_set_named_like_the_partition_is_reported_but_not_as_an_owner() {
     let plan = plan_of(&with_sets(&[("/rt", "3")]), Profile::Minimal, &[]).unwrap();
     assert!(plan.shared_with.is_empty());
     let message = &found(&plan, "foreign-cpuset").message;
-    assert!(message.contains("/rt exists already"), "{message}");
+    assert!(message.contains("/rt already exists"), "{message}");
+}
+
+#[test]
+fn the_set_of_the_active_partition_itself_is_not_foreign() {
+    let made = with_sets(&[("/rt", "3")]);
+    let intent = intent(Profile::Minimal);
+    let plan = made.plan_beside(&intent, std::slice::from_ref(&intent)).unwrap();
+    assert!(!ids(&plan).contains(&"foreign-cpuset"), "{:?}", plan.findings);
 }

@@ -47,6 +47,10 @@ impl KnobMachine {
     }
 
     pub fn plan(&self, intent: &Intent) -> Result<Plan, PlanRefusal> {
+        self.plan_beside(intent, &[])
+    }
+
+    pub fn plan_beside(&self, intent: &Intent, active: &[Intent]) -> Result<Plan, PlanRefusal> {
         let root = Root::open(self.dir.path()).unwrap();
         let mut machine = Machine::read(&root);
         machine.interrupts = Some(self.interrupts.clone());
@@ -56,7 +60,7 @@ impl KnobMachine {
         }).collect());
         let concerned = machine.topology.with_siblings(&intent.cpus);
         let settings = machine::settings::for_cpus(&root, &concerned, plan::knobs::planned());
-        plan::plan(&machine, &settings, intent)
+        plan::plan_beside(&machine, &settings, intent, active)
     }
 }
 

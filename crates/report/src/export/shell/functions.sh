@@ -1,4 +1,4 @@
-# ---- what the changes below are made of ------------------------------------------------------------------------
+# ---- functions that the changes below use ------------------------------------------------------------------------
 
 say() { printf '%s: %s\n' "${0##*/}" "$*" >&2; }
 # stop STATUS TEXT...
@@ -9,13 +9,13 @@ stop() {
     exit "$status"
 }
 
-# value_of FILE: what it says now; fails where it cannot be read.
+# value_of FILE: its content; fails if it cannot be read.
 value_of() { cat "$1" 2>/dev/null; }
 
-# send FILE VALUE: one write; fails where the kernel refuses.
+# send FILE VALUE: one write; fails if the kernel refuses.
 send() { { printf '%s\n' "$2" >"$1"; } 2>/dev/null; }
 
-# For awk: sets of CPUs out of lists such as 0-2,5, and back as a mask.
+# For awk: converts lists of CPUs such as 0-2,5 to sets, and sets to masks.
 # shellcheck disable=SC2016 # awk expands these
 sets='
     function into(list, set,   parts, ends, count, i, cpu) {
@@ -43,7 +43,7 @@ list_mask() { awk -v list="$1" "$sets"' BEGIN { into(list, set); print mask(set)
 # bare_mask MASK: without commas and leading zeros.
 bare_mask() { printf '%s' "$1" | tr -d ',' | tr 'ABCDEF' 'abcdef' | sed 's/^0*//'; }
 
-# same KIND FOUND WANTED: whether two values of a file mean the same.
+# same KIND FOUND INTENDED: whether two values of a file mean the same.
 same() {
     [ "$2" != "$3" ] || return 0
     case $1 in
@@ -66,11 +66,11 @@ chosen() {
     esac
 }
 
-# file STEP NUMBER KIND REFUSAL PATH VALUE: one value in a file that is there. REFUSAL says what it means when the
-# kernel refuses: fatal, all is undone; report, it is reported.
+# file STEP NUMBER KIND REFUSAL PATH VALUE: one value in an existing file. REFUSAL is the reaction if the kernel
+# refuses: fatal undoes everything; report only reports it.
 file() {
     case $1 in
-    check) [ "$4" = report ] || [ -e "$5" ] || stop 4 "$5 is not here: this is not the machine of the plan" ;;
+    check) [ "$4" = report ] || [ -e "$5" ] || stop 4 "$5 does not exist: this is not the machine of the plan" ;;
     save) cat "$5" >"$state/$2" 2>/dev/null || rm -f "$state/$2" ;;
     apply)
         stays=
@@ -79,7 +79,7 @@ file() {
         ;;
     status)
         if [ -f "$state/$2.stays" ]; then
-            say "$5 stays $(value_of "$5" || echo gone): the kernel refused $6"
+            say "$5 is still $(value_of "$5" || echo missing): the kernel refused $6"
         else
             compare "$3" "$5" "$6"
         fi
@@ -89,7 +89,7 @@ file() {
     esac
 }
 
-# inside STEP KIND PATH VALUE: a value in a cgroup that was made for it, and goes with it.
+# inside STEP KIND PATH VALUE: a value in a cgroup of this script; it ends with the cgroup.
 inside() {
     case $1 in
     apply) put "$2" fatal "$3" "$4" ;;
@@ -100,12 +100,12 @@ inside() {
 # cgroup STEP PATH ROOT MEMBERS: a new cgroup. MEMBERS is the file that lists who is in it.
 cgroup() {
     case $1 in
-    check) [ ! -e "$2" ] || stop 5 "$2 exists already: undo first what made it" ;;
+    check) [ ! -e "$2" ] || stop 5 "$2 already exists: first undo what created it" ;;
     apply)
         : >"$state/made${2##*/}"
         if ! mkdir "$2"; then
             rm "$state/made${2##*/}"
-            stop 1 "$2 cannot be made"
+            stop 1 "$2 cannot be created"
         fi
         ;;
     status) [ -d "$2" ] || differs "$2 is gone" ;;
@@ -114,12 +114,12 @@ cgroup() {
     esac
 }
 
-# owner STEP NUMBER PATH OWNER MODE: somebody else may write to a file of a cgroup. One that is there before has its
-# former owner saved and given back; one of a new cgroup goes with that.
+# owner STEP NUMBER PATH OWNER MODE: another user may write to a file of a cgroup. For an existing file the former
+# owner is saved and restored; a file of a new cgroup ends with it.
 owner() {
     case $1 in
     save) stat -c '%u:%g %a' "$3" >"$state/$2" 2>/dev/null || rm -f "$state/$2" ;;
-    apply) { chown "$4" "$3" && chmod "$5" "$3"; } || stop 1 "$3 cannot be given to $4" ;;
+    apply) { chown "$4" "$3" && chmod "$5" "$3"; } || stop 1 "the owner of $3 cannot be set to $4" ;;
     status)
         owner_now=$(stat -c '%u:%g' "$3" 2>/dev/null || echo gone)
         case $owner_now in "$4" | "$4":*) ;; *) differs "$3 belongs to $owner_now, not to $4" ;; esac
@@ -134,7 +134,7 @@ owner() {
     esac
 }
 
-# cycle STEP CPU...: CPUs off, all of them, and on again, so that timers leave them. One that refuses to go stays on.
+# cycle STEP CPU...: takes all CPUs offline and online again, so that timers move. One that refuses stays online.
 cycle() {
     step=$1
     shift
@@ -148,15 +148,15 @@ cycle() {
     done
 }
 
-# slice STEP UNIT NODES: an empty slice that makes systemd keep the cpuset controller on.
+# slice STEP UNIT NODES: an empty slice that makes systemd keep the cpuset controller enabled.
 slice() {
     slice_file=/run/systemd/system/$2
     case $1 in
-    check) [ ! -e "$slice_file" ] || stop 5 "$slice_file exists already: undo first what made it" ;;
+    check) [ ! -e "$slice_file" ] || stop 5 "$slice_file already exists: first undo what created it" ;;
     apply)
         : >"$state/slice"
         printf '[Slice]\nAllowedMemoryNodes=%s\n' "$3" >"$slice_file"
-        systemctl start "$2" || say "systemd does not start $2, so the partition goes at the next daemon-reload"
+        systemctl start "$2" || say "systemd does not start $2, so the partition ends at the next daemon-reload"
         ;;
     status) systemctl --quiet is-active "$2" || differs "$2 is not active" ;;
     undo)
@@ -168,7 +168,7 @@ slice() {
     esac
 }
 
-# partition STEP PATH WORD...: takes the CPUs of a v2 cgroup from all others. The first word is used that reads back.
+# partition STEP PATH WORD...: makes the CPUs of a v2 cgroup exclusive, with the first word that reads back unchanged.
 partition() {
     step=$1 path=$2
     shift 2
@@ -178,9 +178,9 @@ partition() {
             send "$path" "$word" || true
             found=$(value_of "$path")
             [ "$found" != "$word" ] || return 0
-            say "$path: wrote $word, and it reads: $found"
+            say "$path: wrote $word, but it reads $found"
         done
-        stop 4 "the kernel makes no partition of these CPUs, see above"
+        stop 4 "the kernel creates no partition of these CPUs, see above"
         ;;
     status) for word; do [ "$(value_of "$path")" != "$word" ] || return 0; done
         differs "$path reads: $(value_of "$path")" ;;
@@ -188,7 +188,7 @@ partition() {
     esac
 }
 
-# tasks_between STEP FROM TO [user]: all movable tasks of a v1 cpuset live in another one, or all but kernel threads.
+# tasks_between STEP FROM TO [user]: moves all movable tasks of a v1 cpuset to another one, or all but kernel threads.
 tasks_between() {
     case $1 in
     apply)
@@ -200,7 +200,7 @@ tasks_between() {
     esac
 }
 
-# kernel_threads STEP: those that a v2 partition leaves on the isolated CPUs.
+# kernel_threads STEP: moves those that a v2 partition leaves on the isolated CPUs.
 kernel_threads() {
     case $1 in
     apply) narrow ;;
@@ -208,17 +208,17 @@ kernel_threads() {
     esac
 }
 
-# put KIND REFUSAL PATH VALUE: writes, unless it is so already, and reads back. Sets `stays` where that was refused.
+# put KIND REFUSAL PATH VALUE: writes a value that differs, and reads it back. Sets `stays` if the kernel refused.
 put() {
     if ! now=$(value_of "$3"); then
         refused "$2" "$3 cannot be read"
     elif same "$1" "$now" "$4"; then
         return 0
     elif ! send "$3" "$4"; then
-        refused "$2" "$3 stays $now: the kernel refuses $4"
+        refused "$2" "$3 is still $now: the kernel refuses $4"
     else
         now=$(value_of "$3") || now=
-        same "$1" "$now" "$4" || refused "$2" "$3: wrote $4, and it reads $now"
+        same "$1" "$now" "$4" || refused "$2" "$3: wrote $4, but it reads $now"
     fi
 }
 
@@ -229,14 +229,14 @@ refused() {
     stays=1
 }
 
-# give_back NUMBER KIND PATH OURS: the former value, unless somebody else has changed it since.
+# give_back NUMBER KIND PATH OURS: restores the former value, unless another program has changed it.
 give_back() {
     [ -f "$state/$1" ] || return 0
     now=$(value_of "$3") || return 0
     former=$(cat "$state/$1")
     ! restored "$2" "$now" "$former" "$4" || return 0
     if ! same "$2" "$now" "$4"; then
-        say "$3 reads $now, which is neither $former as before nor $4 as ours: left alone"
+        say "$3 reads $now, which is neither the former $former nor our $4: left alone"
         rm -f "$state/$1"
         result=5
         return 0
@@ -244,7 +244,7 @@ give_back() {
     send "$3" "$(former_value "$2" "$former" "$4")" || true
 }
 
-# verify NUMBER KIND PATH OURS: once more for what could not take its former value while the partition stood.
+# verify NUMBER KIND PATH OURS: tries again for files that refused their former value while the partition existed.
 verify() {
     [ -f "$state/$1" ] || return 0
     now=$(value_of "$3") || return 0
@@ -264,7 +264,7 @@ restored() {
     fi
 }
 
-# former_value KIND FORMER OURS: what is to be written so that the file reads as before.
+# former_value KIND FORMER OURS: the value to write so that the file reads as before.
 former_value() {
     case $1 in
     word) printf '%s' "-${3#+}" ;;
@@ -286,7 +286,7 @@ lost() {
     result=1
 }
 
-# tasks: of every thread number/start time, 1 if its affinity may be set, 1 for a kernel thread, and its CPUs.
+# tasks: for every thread number/start time, 1 if its affinity may be set, 1 for a kernel thread, and its CPUs.
 tasks() {
     printf '%s\n' /proc/[0-9]*/task/[0-9]* | awk '
         {
@@ -312,8 +312,8 @@ tasks() {
 # pin NUMBER/START MASK
 pin() { taskset -p "$2" "${1%%/*}" >/dev/null 2>&1; }
 
-# move_all FROM TO [user]: until a pass finds no movable task that has not been refused; a task that forks while it is
-# moved leaves children behind.
+# move_all FROM TO [user]: repeats until a pass finds no movable task except refused ones, because a task that forks
+# while it is moved leaves children behind.
 move_all() {
     : >"$state/refused"
     pass=0
@@ -339,10 +339,10 @@ move_all() {
         done <"$state/batch"
         pass=$((pass + 1))
     done
-    say "tasks kept appearing in $1"
+    say "new tasks still appear in $1"
 }
 
-# narrow: kernel threads that may still run on the isolated CPUs lose them from their affinity.
+# narrow: removes the isolated CPUs from the affinity of kernel threads that may still run there.
 narrow() {
     : >"$state/refused"
     while
@@ -363,13 +363,13 @@ narrow() {
     do
         while read -r task cpus; do
             echo "$task" >>"$state/refused"
-            pin "$task" "$cpus" || [ ! -e "/proc/${task%%/*}" ] || say "thread ${task%%/*} refuses to leave CPU $isolated"
+            pin "$task" "$cpus" || [ ! -e "/proc/${task%%/*}" ] || say "thread ${task%%/*} cannot be moved off CPU $isolated"
         done <"$state/batch"
     done
 }
 
-# keep_pins: a task that was pinned to some of the housekeeping CPUs is so again, where the kernel forgot it (v1
-# before 6.2). A task without a pin is never given one.
+# keep_pins: restores the pinning of tasks to some of the housekeeping CPUs if the kernel dropped it (v1 before 6.2).
+# A task without pinning never gets one.
 keep_pins() {
     tasks >"$state/now"
     awk -v housekeeping="$housekeeping" "$sets"'
@@ -387,12 +387,12 @@ keep_pins() {
             if (some && !all && mask(is) != mask(wanted)) print $1, mask(wanted)
         }' step=1 "$state/tasks" step=2 "$state/now" >"$state/batch"
     while read -r task cpus; do
-        pin "$task" "$cpus" || [ ! -e "/proc/${task%%/*}" ] || say "thread ${task%%/*} lost its pin to CPU mask $cpus"
+        pin "$task" "$cpus" || [ ! -e "/proc/${task%%/*}" ] || say "thread ${task%%/*} lost its pinning to CPU mask $cpus"
     done <"$state/batch"
 }
 
-# give_back_pins: the affinity that each thread had, where the kernel did not give it back by itself. What somebody
-# else has set since stays.
+# give_back_pins: restores the affinity of each thread if the kernel did not. What another program has set since is
+# kept.
 give_back_pins() {
     [ -f "$state/tasks" ] || return 0
     [ -f "$state/after" ] || cp "$state/undo" "$state/after"
@@ -409,13 +409,13 @@ give_back_pins() {
     while read -r task cpus whose; do
         case $whose in
         ours) pin "$task" "$cpus" || [ ! -e "/proc/${task%%/*}" ] || lost "thread ${task%%/*} does not take CPU mask $cpus again" ;;
-        other) say "thread ${task%%/*} was given other CPUs since: left alone (before: mask $cpus)" ;;
+        other) say "thread ${task%%/*} has other CPUs by now: left alone (previously mask $cpus)" ;;
         esac
     done <"$state/batch"
 }
 
-# on_isolated [user]: counts movable tasks that may run on the isolated CPUs and are in no cgroup of their own there;
-# with `user` no kernel threads.
+# on_isolated [user]: counts movable tasks outside the partition that may run on the isolated CPUs; with `user`
+# without kernel threads.
 on_isolated() {
     count=$(tasks | awk -v who="${1-}" -v isolated="$isolated" -v housekeeping="$housekeeping" "$sets"'
         BEGIN { into(isolated, away); into(housekeeping, keep) }
@@ -431,7 +431,7 @@ on_isolated() {
     [ "$count" -eq 0 ] || differs "$count movable threads may run on CPU $isolated and elsewhere"
 }
 
-# empty CGROUP HOME MEMBERS: sends everybody home, until nobody is left.
+# empty CGROUP HOME MEMBERS: moves all tasks back, until none is left.
 empty() {
     pass=0
     while [ "$pass" -lt 200 ] && members=$(value_of "$1/$3") && [ -n "$members" ]; do
@@ -440,7 +440,7 @@ empty() {
     done
 }
 
-# remove CGROUP HOME MEMBERS: with all below it, the deepest first. Tasks that are just ending hold it for a moment.
+# remove CGROUP HOME MEMBERS: removes all cgroups below it first. Tasks that are ending delay this for a moment.
 remove() {
     [ -d "$1" ] || return 0
     find "$1" -depth -type d | while IFS= read -r below; do

@@ -5,9 +5,9 @@ be_root() { [ "$(id -u)" -eq 0 ] || stop 3 "this needs root"; }
 apply() {
     be_root
     for program in awk taskset; do
-        command -v "$program" >/dev/null || stop 4 "$program is needed and not here"
+        command -v "$program" >/dev/null || stop 4 "$program is needed but not installed"
     done
-    [ ! -e "$state" ] || stop 5 "applied already, or stopped half way: $0 undo"
+    [ ! -e "$state" ] || stop 5 "already applied, or interrupted; undo it with: $0 undo"
     online=$(value_of /sys/devices/system/cpu/online) || online=
     same list "$online" "$planned_online" || stop 4 "CPUs $online are online, the plan is for $planned_online"
     forward check
@@ -27,7 +27,7 @@ apply() {
 
 half_way() {
     trap - EXIT
-    say "not done; what was done is undone"
+    say "failed; all changes were undone"
     take_back
     exit "$1"
 }
@@ -37,7 +37,7 @@ take_back() {
     trap '' INT TERM HUP
     # Without it, apply was killed before its first write.
     if [ -f "$state/saved" ]; then
-        # An undo that was killed goes on where it was: what it did itself is nobody else's change.
+        # An interrupted undo continues where it stopped: its own changes do not count as those of another program.
         if [ ! -f "$state/undo" ]; then
             tasks >"$state/new"
             mv "$state/new" "$state/undo"
@@ -68,7 +68,7 @@ status() {
     fi
     result=0
     forward status
-    [ "$result" -ne 0 ] || say "as planned: CPU $isolated is isolated, CPU $housekeeping has the rest"
+    [ "$result" -ne 0 ] || say "as planned: CPU $isolated is isolated, everything else runs on CPU $housekeeping"
     exit "$result"
 }
 

@@ -31,7 +31,7 @@ fn over_time(measurement: &Measurement) -> Markup {
             figure {
                 (svg)
                 figcaption {
-                    "A row for each CPU, with all of its samples."
+                    "One row for each CPU, with all of its samples."
                     @if more > 0 { " " (more) " more are in the tables." }
                 }
             } "\n"

@@ -49,7 +49,7 @@ pub(super) fn period(measurement: &Measurement) -> Markup {
     if each.is_empty() {
         return Markup::default();
     }
-    let axis = "how far the distance of two wake-ups was from the expected one";
+    let axis = "deviation of the time between two wake-ups from the expected one";
     let drawn = CurveSet::of(each, CURVES, "distances");
     html! { h3 { "Period" } "\n" (drawn.picture("period", "Period", axis)) }
 }
@@ -68,7 +68,7 @@ fn expected_curve(measurement: &Measurement) -> Option<Curve> {
     let count = grouped(curve.samples());
     let on = if all.len() > 1 { " on all CPUs" } else { "" };
     (curve.samples() > 0).then(|| Curve {
-        note: format!("{count}{on}, missed ones as late as they would have been"),
+        note: format!("{count}{on}; missed ones count with their estimated latency"),
         ..curve
     })
 }
@@ -139,7 +139,7 @@ impl CurveSet {
             (drawn)
             @if self.left_out > 0 {
                 p.note {
-                    "Drawn are all together and the CPUs that had the worst samples; those of " (self.left_out)
+                    "The drawing shows all CPUs together and the CPUs with the worst samples; those of " (self.left_out)
                     " more are in the JSON."
                 } "\n"
             }

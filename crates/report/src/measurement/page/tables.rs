@@ -65,7 +65,7 @@ fn rows(thread: &ThreadResult) -> Markup {
     html! {
         (row(&cpu.to_string(), &cells!(thread)))
         @if let Some(schedule) = &thread.schedule { (row(&format!("{cpu}, all expected"), &cells!(schedule))) }
-        @if let Some(jitter) = &thread.jitter { (row(&format!("{cpu}, period off by"), &cells!(jitter.distance))) }
+        @if let Some(jitter) = &thread.jitter { (row(&format!("{cpu}, period deviation"), &cells!(jitter.distance))) }
     }
 }
 

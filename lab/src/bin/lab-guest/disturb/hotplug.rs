@@ -6,7 +6,7 @@ use lab::truth::{ExpectedBlame, ExpectedCulprit, Injection};
 
 pub(super) const DISTURBANCE: Disturbance = Disturbance {
     name: "hotplug",
-    about: "a third CPU is taken down and up again: migration/N stops the measured one meanwhile",
+    about: "a third CPU is taken down and up again: migration/N stops the measured one during that time",
     probe: ProbePolicy::Other,
     possible,
     expected: ExpectedBlame {

@@ -78,7 +78,7 @@ fn fault() -> Result<(), String> {
 }
 
 /// Page faults of the calling thread so far.
-fn faults() -> i64 {
+fn faults() -> libc::c_long {
     // SAFETY: a structure of plain numbers, which the kernel fills.
     unsafe {
         let mut usage: libc::rusage = std::mem::zeroed();

@@ -31,7 +31,7 @@ pub(super) const THROTTLED: Disturbance = Disturbance {
 /// An ordinary thread waits until it may run.
 pub(super) const ADMISSION: Disturbance = Disturbance {
     name: "fair-server",
-    about: "a SCHED_OTHER thread wants the CPU of a FIFO probe for 5 ms: the fair server lets it in",
+    about: "a SCHED_OTHER thread wants the CPU of a FIFO probe for 5 ms: the fair server admits it",
     probe: ProbePolicy::Fifo,
     possible: |place| serves(place.measured),
     expected: ExpectedBlame {
@@ -66,7 +66,7 @@ fn check_debugfs() -> Result<(), String> {
 fn throttles() -> Result<(), String> {
     check_debugfs()?;
     if Path::new(SCHED).join("fair_server").is_dir() {
-        return Err("this kernel has a fair server, and stops no real-time thread for nobody".to_owned());
+        return Err("this kernel has a fair server, and stops no real-time thread when no other task waits".to_owned());
     }
     let path = "/proc/sys/kernel/sched_rt_runtime_us";
     match std::fs::read_to_string(path) {

@@ -11,7 +11,7 @@ use std::os::fd::{AsRawFd, FromRawFd};
 /// A single timer.
 pub(super) const TIMERFD: Disturbance = Disturbance {
     name: "timerfd",
-    about: "a timerfd that a thread set while it stood there expires",
+    about: "a timerfd that a thread set while it ran there expires",
     inject: |place, count| expiring(place, count, 1),
     ..TIMER
 };
@@ -19,7 +19,7 @@ pub(super) const TIMERFD: Disturbance = Disturbance {
 /// A storm of timers.
 pub(super) const STORM: Disturbance = Disturbance {
     name: "timer-storm",
-    about: "20 timerfds that a thread set while it stood there expire 100 us apart",
+    about: "20 timerfds that a thread set while it ran there expire 100 us apart",
     inject: |place, count| expiring(place, count, 20),
     ..TIMER
 };

@@ -15,7 +15,7 @@ const AT_MOST: &str = "3600s";
 /// Maximum time until the trace and the probe run. An emulated machine is slow.
 const START: Duration = Duration::from_secs(300);
 /// The end of the line in which `blame` reports that its window has started.
-const WINDOW_STARTED: &str = "is watched from now on";
+const WINDOW_STARTED: &str = "from now on";
 
 /// `blame` while it watches.
 pub(super) struct BlameRun {

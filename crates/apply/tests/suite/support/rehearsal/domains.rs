@@ -18,12 +18,16 @@ pub struct DomainExit {
 #[derive(Debug, Default)]
 pub struct Domains {
     requested: Option<(CpuSet, String)>,
+    /// How many writes had CPUs to keep busy.
+    pub requests: usize,
     pub left: Vec<DomainExit>,
 }
 
 impl SimKernel {
     pub fn request_busy_cpus(&self, cpus: &CpuSet, list: &str) {
-        self.domains.borrow_mut().requested = Some((cpus.clone(), list.to_owned()));
+        let mut domains = self.domains.borrow_mut();
+        domains.requested = Some((cpus.clone(), list.to_owned()));
+        domains.requests += 1;
     }
 
     /// Performs one write and records the CPUs that left the domains.

@@ -68,6 +68,9 @@ pub struct SimKernel {
     pub steps: Cell<usize>,
     /// A CPU that goes offline right before step N.
     pub goes: Cell<Option<(usize, u32)>>,
+    /// Tasks that are being forked: they become visible right after the next write to `cpuset.cpus.partition`, with the
+    /// masks of before.
+    pub unborn: RefCell<Vec<SimTask>>,
     /// Policy and real-time priority of tasks that have one. These tasks are always running.
     pub policies: RefCell<BTreeMap<u32, (u32, u32)>>,
     /// Files that refuse a write, with the errno.
@@ -114,6 +117,7 @@ impl SimKernel {
             death: Cell::new(Death::Never),
             steps: Cell::new(0),
             goes: Cell::new(None),
+            unborn: RefCell::default(),
             policies: RefCell::new(BTreeMap::new()),
             refusals: RefCell::new(BTreeMap::new()),
             owners: RefCell::new(BTreeMap::new()),

@@ -80,7 +80,11 @@ impl System for SimKernel {
                         let group = dir.strip_prefix(self.mount_point()).unwrap_or("/");
                         match name {
                             // A partition takes CPUs from all cgroups, a list only from its own tasks.
-                            "cpuset.cpus.partition" => self.follow_cpusets(|_| true),
+                            "cpuset.cpus.partition" => {
+                                self.follow_cpusets(|_| true);
+                                self.tasks.borrow_mut().append(&mut self.unborn.borrow_mut());
+                                self.render();
+                            }
                             "cpuset.cpus" => self.follow_cpusets(|task| task.cgroup == group),
                             "online" => {
                                 let number = dir.rsplit_once("/cpu").unwrap().1;

@@ -8,13 +8,20 @@ use terminal::Screen;
 
 /// JSON of the answer.
 #[derive(Serialize)]
-struct KnobAnswerJson<'a> {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(crate) struct KnobAnswerJson<'a> {
     schema: &'static str,
+    /// Number of planned runs.
     runs: usize,
+    /// Number of finished runs.
     done: usize,
+    /// Repetitions that the number of comparisons needs to show any difference.
     least_repetitions: usize,
+    /// The conclusion, one sentence each.
     summary: Vec<String>,
+    /// The cells.
     cells: Vec<CellJson<'a>>,
+    /// The answer for each knob.
     knobs: &'a [KnobAnswer<'a>],
 }
 

@@ -111,15 +111,15 @@ pub fn plan() -> plan::Plan {
                 None,
                 "a new cgroup",
                 "the partition",
-                "send its tasks home, then remove it",
+                "move its tasks back, then remove it",
             ),
             change(
                 "task_placement",
                 "tasks of /sys/fs/cgroup",
                 Some("61 movable tasks may run on 1"),
-                "every movable task may run on 0 only",
-                "a task that may run there sooner or later does",
-                "every task goes back to where it was",
+                "every movable task may run only on 0",
+                "a task that may run there will do so sooner or later",
+                "every task returns to its former cpuset and mask",
             ),
             change(
                 "irq_affinity/27",
@@ -135,7 +135,7 @@ pub fn plan() -> plan::Plan {
                 plan::Level::Warning,
                 plan::FindingId::IRQ_MANAGED,
                 "irq/24",
-                "interrupt 24 (virtio0-req.1) has a mask that the kernel manages itself",
+                "interrupt 24 (virtio0-req.1) has a mask that the kernel manages",
             )
             .fix("boot with isolcpus=managed_irq,domain,1"),
         ],

@@ -1,22 +1,26 @@
 //! Draws the progress bar of a measurement on standard error, if that is a terminal.
 
+use crate::{Screen, Volume};
 use indicatif::{ProgressDrawTarget, ProgressStyle};
 use machine::Nanos;
 use measure::{MeasureError, Measurement, Progress};
 use root::Failure;
-use terminal::{Screen, Volume};
+use std::io::IsTerminal;
+
+/// Whether progress is drawn: not when quiet, and only where standard error is a terminal.
+pub(crate) fn is_drawn(screen: &Screen) -> bool {
+    screen.volume != Volume::Quiet && std::io::stderr().is_terminal()
+}
 
 /// The bar.
 pub struct ProgressBar(indicatif::ProgressBar);
 
 impl ProgressBar {
-    /// A bar without progress. It is hidden when quiet, and where standard error is not a terminal.
+    /// A bar without progress, hidden unless it [`is_drawn`].
     pub fn new(screen: &Screen) -> ProgressBar {
-        let quiet = screen.volume == Volume::Quiet || !std::io::IsTerminal::is_terminal(&std::io::stderr());
-        let target = if quiet {
-            ProgressDrawTarget::hidden()
-        } else {
-            ProgressDrawTarget::stderr()
+        let target = match is_drawn(screen) {
+            true => ProgressDrawTarget::stderr(),
+            false => ProgressDrawTarget::hidden(),
         };
         let bar = indicatif::ProgressBar::with_draw_target(None, target);
         if let Ok(style) = ProgressStyle::with_template("{prefix}{bar:30} {percent:>3} %  {msg}") {

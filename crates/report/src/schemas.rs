@@ -1,0 +1,42 @@
+//! Lists the documents of this crate for the JSON Schemas of the manual (feature `schema`).
+
+use crate::check::CheckDocument;
+use crate::explain::{EXPLAIN_SCHEMA, LintReport};
+use crate::export::{EXPORT_SCHEMA, ExportDocument};
+use crate::inspect::InspectDocumentForm;
+use crate::plan::SchemaDocument;
+use crate::prove::{PROVE_SCHEMA, ProveRecord};
+use crate::recording::{Comparison, RecordingReport};
+use crate::status::StatusDocument;
+use crate::{
+    BOOT_SCHEMA, BootChangeJson, BootCheckJson, BootShowJson, CHECK_SCHEMA, COMPARE_SCHEMA, CpusReport, DIFF_SCHEMA,
+    HistoryReport, INSPECT_SCHEMA, PLAN_SCHEMA, REPORT_SCHEMA, STATUS_SCHEMA,
+};
+use plan::Plan;
+use plan::diff::Diff;
+use schemars::{Schema, SchemaGenerator};
+
+/// The name of a document (`quietcore.check/1`), and one of the forms that it can have.
+pub type DocumentForm = (&'static str, fn(&mut SchemaGenerator) -> Schema);
+
+/// The document `quietcore.plan/1` of one plan.
+pub type PlanDocument<'a> = SchemaDocument<'a, Plan>;
+
+/// The documents of this crate.
+pub const DOCUMENT_FORMS: &[DocumentForm] = &[
+    (CHECK_SCHEMA, SchemaGenerator::subschema_for::<CheckDocument>),
+    (COMPARE_SCHEMA, SchemaGenerator::subschema_for::<Comparison>),
+    (BOOT_SCHEMA, SchemaGenerator::subschema_for::<BootChangeJson>),
+    (BOOT_SCHEMA, SchemaGenerator::subschema_for::<BootCheckJson>),
+    (BOOT_SCHEMA, SchemaGenerator::subschema_for::<BootShowJson>),
+    ("quietcore.cpus/1", SchemaGenerator::subschema_for::<CpusReport>),
+    (DIFF_SCHEMA, SchemaGenerator::subschema_for::<SchemaDocument<Diff>>),
+    (EXPLAIN_SCHEMA, SchemaGenerator::subschema_for::<LintReport>),
+    (EXPORT_SCHEMA, SchemaGenerator::subschema_for::<ExportDocument>),
+    ("quietcore.history/1", SchemaGenerator::subschema_for::<HistoryReport>),
+    (INSPECT_SCHEMA, SchemaGenerator::subschema_for::<InspectDocumentForm>),
+    (PLAN_SCHEMA, SchemaGenerator::subschema_for::<PlanDocument>),
+    (PROVE_SCHEMA, SchemaGenerator::subschema_for::<ProveRecord>),
+    (REPORT_SCHEMA, SchemaGenerator::subschema_for::<RecordingReport>),
+    (STATUS_SCHEMA, SchemaGenerator::subschema_for::<StatusDocument>),
+];
