@@ -12,7 +12,7 @@ use serde_json::Value;
 /// Runs on a kernel that does not report the senders of interrupts, and on the newest.
 pub const SCENARIO: Scenario = Scenario {
     name: "losses",
-    about: "events that found no room in the kernel's buffers are counted, and nobody is blamed for what they would have told",
+    about: "events that did not fit into the kernel's buffers are counted, and no program is blamed for them",
     cells: || {
         vec![
             ScenarioCell::new(K6_1, CgroupLayout::V2).within(420),
@@ -64,18 +64,21 @@ fn check(_: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
         format!("{recorded} switches recorded and {lost} lost are all that there were"),
     );
     verdict.that(
-        small.stderr.contains(&format!("{lost} events found no room")),
-        format!("how many is said: {}", small.stderr),
+        small.stderr.contains(&format!("{lost} events did not fit")),
+        format!("the number is reported: {}", small.stderr),
     );
     let output = verdict.status(seen, "said", 1);
     verdict.that(
-        output.stderr.contains("events found no room in the kernel's buffers"),
-        format!("it is said: {}", output.stderr),
+        output.stderr.contains("events did not fit into the kernel's buffers"),
+        format!("it is reported: {}", output.stderr),
     );
     let longest = seen.get("longest");
     verdict.that(
         format!("{}{}", longest.stdout, longest.stderr).contains("lost"),
-        format!("who reads the file is told: {}{}", longest.stdout, longest.stderr),
+        format!(
+            "the reader of the file is notified: {}{}",
+            longest.stdout, longest.stderr
+        ),
     );
     let (recorded, lost) = of_cpu(&verdict.status(seen, "large", 0).json());
     verdict.equal("lost where there is room", lost, 0);
@@ -98,7 +101,7 @@ fn check(_: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     verdict.equal("wrong names that are said to be traced", sum.wrong, Vec::new());
     let text = verdict.status(seen, "text", 0).text().to_owned();
     verdict.that(
-        text.contains("did not fit into the trace buffer"),
+        text.contains("events lost: names may be missing"),
         format!("blame says that events are missing: {text}"),
     );
     verdict.equal("instances left", seen.get("instances").text().to_owned(), String::new());
