@@ -1,7 +1,8 @@
 #!/bin/sh
 # First process of a guest: mounts what the kernel arguments ask for, runs the scenario, reports, switches off.
 export PATH=/bin HOME=/root
-/bin/busybox --install -s /bin
+# An installed Debian has its own programs.
+if [ -e /etc/debian_version ]; then PATH=/bin:/sbin; else /bin/busybox --install -s /bin; fi
 # The root of an initramfs is open to everybody (01777); that of an installed system is not.
 chmod 0755 /
 mount -t proc proc /proc
@@ -32,7 +33,7 @@ elif [ -n "$root" ]; then
     # Without its disk this ends, and the kernel panics, as every initramfs has it.
     mount -t ext4 "$root" /mnt || exit 1
     exec switch_root /mnt /init
-else
+elif [ ! -e /etc/debian_version ]; then
     mount -t tmpfs state /var/lib
 fi
 

@@ -64,16 +64,19 @@ pids_of() {
     done
 }
 
-# crowded NAME COMMAND...: records a command while six spinners want all the CPUs that they may have.
+# crowded NAME COMMAND...: records a command while twelve spinners want all the CPUs that they may have. There are three per
+# CPU: with fewer, the balancer may leave one CPU to a task that is pinned there. They run until the command ends.
 crowded() {
     spinners=
-    for n in 1 2 3 4 5 6; do
-        lab-guest spin - other:0 4 >/dev/null &
+    for n in 1 2 3 4 5 6 7 8 9 10 11 12; do
+        lab-guest spin - other:0 600 >/dev/null &
         spinners="$spinners $!"
     done
     sleep 0.5
     rec "$@"
     # shellcheck disable=SC2086 # the words are process numbers
+    kill $spinners
+    # shellcheck disable=SC2086
     wait $spinners
 }
 

@@ -183,7 +183,10 @@ pub enum Refresh {
 }
 
 /// The base address of this machine's Debian mirror, without the last slash.
-fn mirror() -> Result<String, LabError> {
+///
+/// # Errors
+/// [`LabError::NoKernel`] when apt has no mirror of Debian.
+pub fn mirror() -> Result<String, LabError> {
     if let Ok(set) = std::env::var("QUIETCORE_LAB_MIRROR") {
         return Ok(set.trim_end_matches('/').to_owned());
     }

@@ -1,11 +1,11 @@
 //! Prepares what the runner needs from the host: programs, kernels, emulator.
 
-use crate::initramfs::HostPrograms;
+use crate::initramfs::{GuestSystem, HostPrograms};
 use crate::kernels::{ALL, BootableKernel, LabKernel};
 use crate::runner::ScenarioJob;
 use crate::scenario::{GuestInit, ScenarioCell};
 use crate::userland::{self, Userland};
-use crate::{accelerator, unpack};
+use crate::{accelerator, debian, unpack};
 use guest::qemu::Accelerator;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -22,6 +22,8 @@ pub struct Bench {
     pub kernels: BTreeMap<&'static str, Result<BootableKernel, String>>,
     /// The systemd of each kernel that a cell boots with systemd, by the kernel's ID.
     pub userlands: BTreeMap<&'static str, Result<Userland, String>>,
+    /// The installed Debian, if a cell boots it.
+    pub debian: Option<Result<PathBuf, String>>,
     /// What executes the guests' instructions.
     pub accelerator: Accelerator,
     /// The directory for consoles, records and claims.
@@ -61,21 +63,28 @@ impl Bench {
             },
             kernels,
             userlands: userlands(jobs),
+            debian: (jobs.iter().any(|job| job.cell.init == GuestInit::Debian))
+                .then(|| debian::ready().map_err(|error| error.to_string())),
             accelerator,
             out,
             documents,
         })
     }
 
-    /// The systemd of a cell that needs it, or why it is missing.
-    pub(crate) fn userland(&self, cell: &ScenarioCell) -> Result<Option<&Userland>, &str> {
-        if cell.init == GuestInit::Script {
-            return Ok(None);
-        }
-        match self.userlands.get(cell.kernel.id) {
-            Some(Ok(userland)) => Ok(Some(userland)),
-            Some(Err(why)) => Err(why),
-            None => Err("its systemd was not prepared"),
+    /// The system of a cell, or why it is missing.
+    pub(crate) fn system(&self, cell: &ScenarioCell) -> Result<GuestSystem<'_>, &str> {
+        match cell.init {
+            GuestInit::Script => Ok(GuestSystem::Busybox),
+            GuestInit::Systemd => match self.userlands.get(cell.kernel.id) {
+                Some(Ok(userland)) => Ok(GuestSystem::Systemd(userland)),
+                Some(Err(why)) => Err(why),
+                None => Err("its systemd was not prepared"),
+            },
+            GuestInit::Debian => match &self.debian {
+                Some(Ok(archive)) => Ok(GuestSystem::Debian(archive)),
+                Some(Err(why)) => Err(why),
+                None => Err("its Debian was not installed"),
+            },
         }
     }
 

@@ -23,7 +23,19 @@ pub struct HostPrograms {
 
 const INIT: &[u8] = include_bytes!("../guest/init.sh");
 const LIBRARY: &[u8] = include_bytes!("../guest/lab.sh");
-const SERVICE: &[u8] = include_bytes!("../guest/service.sh");
+const SERVICE: &[u8] = include_bytes!("../guest/lab.service");
+const SERVICE_SCRIPT: &[u8] = include_bytes!("../guest/service.sh");
+
+/// What a guest has in addition to the lab's own programs.
+#[derive(Clone, Copy, Debug)]
+pub enum GuestSystem<'a> {
+    /// busybox.
+    Busybox,
+    /// busybox, and systemd as init.
+    Systemd(&'a Userland),
+    /// An installed Debian, as an archive (see [`crate::debian`]).
+    Debian(&'a Path),
+}
 
 /// Builds the archive for one guest, with a second kernel to install if given. It is not compressed: QEMU reads it
 /// faster than a guest decompresses it.
@@ -34,24 +46,29 @@ pub fn build(
     programs: &HostPrograms,
     ready: &BootableKernel,
     beside: Option<&BootableKernel>,
-    userland: Option<&Userland>,
+    system: GuestSystem<'_>,
     cell: &ScenarioCell,
     script: &str,
 ) -> Result<Vec<u8>, LabError> {
     let mut archive = Archive::default();
-    for dir in [
-        "bin", "dev", "proc", "sys", "run", "tmp", "root", "etc", "var", "var/lib", "modules",
-    ] {
-        archive.dir(dir);
-    }
+    archive.dir("modules");
     archive.program("init", INIT);
-    archive.program("bin/lab.sh", LIBRARY);
-    archive.program("bin/lab", b"#!/bin/sh\n. /bin/lab.sh\n\"$@\"\n");
-    let busybox = ready.unpacked.busybox().unwrap_or_else(|| programs.busybox.clone());
-    archive.program("bin/busybox", &read(&busybox)?);
-    archive.link("bin/sh", "busybox");
-    archive.program("bin/quietcore", &read(&programs.quietcore)?);
-    archive.program("bin/lab-guest", &read(&programs.guest)?);
+    match system {
+        // There `/bin` is a link.
+        GuestSystem::Debian(_) => lab_programs(&mut archive, "usr/bin", programs)?,
+        GuestSystem::Busybox | GuestSystem::Systemd(_) => {
+            for dir in [
+                "bin", "dev", "proc", "sys", "run", "tmp", "root", "etc", "var", "var/lib",
+            ] {
+                archive.dir(dir);
+            }
+            let busybox = ready.unpacked.busybox().unwrap_or_else(|| programs.busybox.clone());
+            archive.program("bin/busybox", &read(&busybox)?);
+            archive.link("bin/sh", "busybox");
+            archive.program("bin/quietcore", &read(&programs.quietcore)?);
+            lab_programs(&mut archive, "bin", programs)?;
+        }
+    }
     modules(&mut archive, ready, "modules", "order", cell.shape.modules)?;
     modules(&mut archive, ready, "modules", "later", cell.shape.later)?;
     if let Some(beside) = beside {
@@ -77,12 +94,32 @@ pub fn build(
         archive.program("install", disk.install.as_bytes());
     }
     archive.program("scenario", script.as_bytes());
-    if let Some(userland) = userland {
-        archive.program("bin/service.sh", SERVICE);
-        userland.install(&mut archive)?;
-        Userland::link(&mut archive, cell.shape.packages);
+    match system {
+        GuestSystem::Busybox => {}
+        GuestSystem::Systemd(userland) => {
+            userland.install(&mut archive)?;
+            Userland::link(&mut archive, cell.shape.packages);
+            archive.file("etc/systemd/system/lab.service", SERVICE);
+        }
+        GuestSystem::Debian(installed) => {
+            archive.program("root/quietcore", &read(&programs.quietcore)?);
+            archive.file("etc/systemd/system/lab.service", SERVICE);
+            // The kernel unpacks one archive after the other.
+            let mut both = read(installed)?;
+            both.extend(archive.finish());
+            return Ok(both);
+        }
     }
     Ok(archive.finish())
+}
+
+/// What runs a scenario.
+fn lab_programs(archive: &mut Archive, bin: &str, programs: &HostPrograms) -> Result<(), LabError> {
+    archive.program(&format!("{bin}/lab.sh"), LIBRARY);
+    archive.program(&format!("{bin}/lab"), b"#!/bin/sh\n. /bin/lab.sh\n\"$@\"\n");
+    archive.program(&format!("{bin}/service.sh"), SERVICE_SCRIPT);
+    archive.program(&format!("{bin}/lab-guest"), &read(&programs.guest)?);
+    Ok(())
 }
 
 /// The modules of a kernel, and the list of their load order.

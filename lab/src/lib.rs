@@ -8,6 +8,7 @@ pub mod accelerator;
 pub mod apt;
 pub mod bench;
 pub mod clock;
+pub mod debian;
 pub mod disk;
 pub mod error;
 pub mod initramfs;

@@ -2,7 +2,7 @@
 
 use crate::bench::{Bench, DocumentCheck};
 use crate::disk;
-use crate::initramfs::build;
+use crate::initramfs::{GuestSystem, build};
 use crate::kernels::BootableKernel;
 use crate::records::GuestRecords;
 use crate::scenario::{Scenario, ScenarioCell};
@@ -201,7 +201,7 @@ fn one(bench: &Bench, job: &ScenarioJob) -> JobResult {
             };
         }
     };
-    let rest = bench.userland(&job.cell).and_then(|_| bench.beside(&job.cell));
+    let rest = bench.system(&job.cell).and_then(|_| bench.beside(&job.cell));
     if let Err(why) = rest {
         verdict.skipped = Some(why.to_owned());
         return JobResult {
@@ -255,9 +255,9 @@ fn guest(
     dir: &Path,
 ) -> Result<VmOutcome, crate::LabError> {
     std::fs::create_dir_all(dir).map_err(crate::LabError::file(dir))?;
-    let userland = bench.userland(cell).ok().flatten();
+    let system = bench.system(cell).unwrap_or(GuestSystem::Busybox);
     let beside = bench.beside(cell).ok().flatten();
-    let initramfs = build(&bench.programs, ready, beside, userland, cell, script)?;
+    let initramfs = build(&bench.programs, ready, beside, system, cell, script)?;
     let image = ready.unpacked.boots();
     let machine = VmMachine {
         cell,

@@ -54,8 +54,10 @@ pub enum ProcessorRequirement {
 pub enum GuestInit {
     /// A shell script that runs only the scenario.
     Script,
-    /// systemd, with the scenario as a service.
+    /// systemd, with the scenario as the only service.
     Systemd,
+    /// The systemd of an installed Debian, with the scenario as one of its services.
+    Debian,
 }
 
 impl ScenarioCell {
@@ -90,6 +92,15 @@ impl ScenarioCell {
     pub fn under_systemd(self) -> ScenarioCell {
         ScenarioCell {
             init: GuestInit::Systemd,
+            ..self
+        }
+    }
+
+    /// The same with an installed Debian 12.
+    #[must_use]
+    pub fn under_debian(self) -> ScenarioCell {
+        ScenarioCell {
+            init: GuestInit::Debian,
             ..self
         }
     }

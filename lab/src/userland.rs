@@ -184,8 +184,7 @@ fn copy(file: &Path, to: &Path) -> Result<(), LabError> {
 }
 
 impl Userland {
-    /// Adds systemd to a guest: programs and libraries where systemd looks for them, and the scenario as the only
-    /// service.
+    /// Adds systemd to a guest: programs and libraries where systemd looks for them.
     ///
     /// # Errors
     /// [`LabError::File`] when the cache cannot be read.
@@ -221,7 +220,6 @@ impl Userland {
         let loader = self.dir.join("lib").join(LOADER);
         let content = std::fs::read(&loader).map_err(LabError::file(&loader))?;
         archive.program(&format!("usr/lib/x86_64-linux-gnu/{LOADER}"), &content);
-        archive.file("etc/systemd/system/lab.service", SERVICE);
         archive.file("etc/systemd/system.conf", b"[Manager]\nDefaultTimeoutStopSec=10\n");
         archive.file("etc/machine-id", b"00000000000000000000000000000001\n");
         archive.file("etc/passwd", b"root:x:0:0:root:/root:/bin/sh\n");
@@ -257,5 +255,3 @@ impl Userland {
         Ok(files)
     }
 }
-
-const SERVICE: &[u8] = include_bytes!("../guest/lab.service");

@@ -182,7 +182,9 @@ fn spawn(mut command: Command, error_file: &Path) -> Result<Child, LabError> {
 fn init(cell: &ScenarioCell) -> &'static str {
     match cell.init {
         GuestInit::Script => "",
-        GuestInit::Systemd => "lab.init=systemd systemd.unit=lab.service systemd.log_target=console",
+        GuestInit::Systemd | GuestInit::Debian => {
+            "lab.init=systemd systemd.unit=lab.service systemd.log_target=console"
+        }
     }
 }
 

@@ -127,7 +127,7 @@ fn check(cell: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict
     verdict.equal("the spinner's CPU", spin["cpu"].as_u64(), Some(3));
     verdict.that(
         crowded.is_some_and(|share| share < 900) && alone.is_some_and(|share| share > 980),
-        format!("a spinner on CPU 3 beside six others had {crowded:?} per mille of it, isolated {alone:?}"),
+        format!("a spinner on CPU 3 beside twelve others had {crowded:?} per mille of it, isolated {alone:?}"),
     );
     verdict.note(format!(
         "a spinner had {} per mille of its CPU, was {}",

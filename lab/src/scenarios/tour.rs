@@ -1,5 +1,5 @@
-//! Pastes the tour of README.md line by line in a guest with Debian 12's kernel and systemd, and compares what is
-//! printed with what the document shows. At the end the machine is as before.
+//! Installs the binary and pastes the tour of README.md line by line in an installed Debian 12, as a user who may call
+//! sudo, and compares what is printed with what the document shows. At the end the machine is as before.
 
 mod comparison;
 mod document;
@@ -27,9 +27,9 @@ const HEADING: &str = "## Five-minute tour";
 /// What the tour has to show.
 const SHOWN: [&str; 8] = ["inspect", "plan", "apply", "confirm", "run", "check", "blame", "undo"];
 
-/// A disk controller whose queues the kernel manages, and memory for an initramfs with systemd.
+/// A disk controller whose queues the kernel manages, and memory for Debian.
 const WITH_DISK: GuestShape = GuestShape {
-    memory_mib: 512,
+    memory_mib: 1024,
     modules: &["nvme"],
     devices: &[
         "-blockdev",
@@ -43,14 +43,17 @@ const WITH_DISK: GuestShape = GuestShape {
 /// Always emulated: the document shows the caches of the emulated processor.
 fn cells() -> Vec<ScenarioCell> {
     let cell = ScenarioCell::new(K6_1, CgroupLayout::V2).on(WITH_DISK);
-    vec![cell.within(240).under_systemd().emulated()]
+    vec![cell.within(240).under_debian().emulated()]
 }
 
-/// Each line is run by a shell of its own, with both outputs in one, as on a terminal. The guest has no `sudo` and is root.
+/// Each line is run by a login shell of its own, with both outputs in one, as on a terminal. The first command is the one of
+/// the section about installing.
 fn script(_: &ScenarioCell) -> String {
     let mut script = "export LAB_STATE_LEAVES=/run/quietcore/journal
-printf '#!/bin/sh\\nexec \"$@\"\\n' >/bin/sudo
-chmod +x /bin/sudo
+useradd --create-home --shell /bin/bash --groups sudo user
+echo 'user ALL=(ALL:ALL) NOPASSWD: ALL' >/etc/sudoers.d/user
+cp /root/quietcore /home/user/quietcore-0.1.0-x86_64
+rec installed su - user -c 'sudo install -m 755 quietcore-0.1.0-x86_64 /usr/local/bin/quietcore'
 state before
 "
     .to_owned();
@@ -58,7 +61,7 @@ state before
         for (place, command) in step.commands.iter().enumerate() {
             let name = record_name(&step, place);
             script.push_str(&format!(
-                "cat >/tmp/line <<'END'\nexec 2>&1\n{command}\nEND\nrec {name} sh /tmp/line\n"
+                "cat >/tmp/line <<'END'\nexec 2>&1\n{command}\nEND\nrec {name} su - user -c '. /tmp/line'\n"
             ));
         }
     }
@@ -80,6 +83,7 @@ fn check(_: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     let elsewhere =
         |step: &&TourStep| matches!(&step.output, Some(output) if output.origin == OutputOrigin::AnotherMachine);
     verdict.equal("outputs of another machine", steps.iter().filter(elsewhere).count(), 1);
+    verdict.status(seen, "installed", 0);
     let mut lines = 0;
     for step in &steps {
         let records = (0..step.commands.len()).map(|place| verdict.status(seen, &record_name(step, place), 0));
