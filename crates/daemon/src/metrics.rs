@@ -21,6 +21,7 @@ use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use watch::metrics::{ActivityTotals, ExpositionFormat, MetricsState, exposition};
 
@@ -41,8 +42,22 @@ const MOST_LINES: usize = 16;
 pub struct Metrics {
     shared: Arc<SharedMetrics>,
     outlet: Option<Outlet>,
-    /// Dropping this ends the thread.
+    thread: Option<ExporterThread>,
+}
+
+/// The thread that exports. When it is dropped, the thread ends, and its textfile is gone.
+struct ExporterThread {
+    /// Dropping this wakes the thread for the last time.
     wake: Option<UnixStream>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Drop for ExporterThread {
+    fn drop(&mut self) {
+        self.wake = None;
+        // A thread that panicked has printed its message.
+        self.thread.take().map(JoinHandle::join);
+    }
 }
 
 #[derive(Default)]
@@ -67,7 +82,7 @@ impl Metrics {
         if configured == self.outlet {
             return Vec::new();
         }
-        (self.outlet, self.wake) = (configured, None);
+        (self.outlet, self.thread) = (configured, None);
         let Some(outlet) = self.outlet.clone() else {
             return vec!["metrics are no longer served".to_owned()];
         };
@@ -84,11 +99,13 @@ impl Metrics {
                 port: CurrentError::default(),
                 file: CurrentError::default(),
             };
-            thread.spawn(move || exporter.run())?;
-            Ok(ours)
+            Ok(ExporterThread {
+                wake: Some(ours),
+                thread: Some(thread.spawn(move || exporter.run())?),
+            })
         });
         match started {
-            Ok(ours) => self.wake = Some(ours),
+            Ok(thread) => self.thread = Some(thread),
             // Reset, so that the next call tries again.
             Err(error) => {
                 self.outlet = None;
@@ -213,8 +230,12 @@ impl MetricsExporter {
                 }
             };
             if is_over {
-                return;
+                break;
             }
+        }
+        // Without the daemon nothing would correct what it says. A file that could not be written is not ours.
+        if let (Some(path), None) = (&self.outlet.textfile, &self.file.0) {
+            root::output::remove(Path::new(path)).ok();
         }
     }
 }
