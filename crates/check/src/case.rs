@@ -119,13 +119,15 @@ impl CheckCase {
         }
     }
 
-    /// How to repair it, for a change of ours: `check --fix` if a partition is active, else `apply`.
+    /// How to repair it, for a change of ours: `check --fix` if a partition is active, else `apply`. If no plan is possible,
+    /// what makes one possible.
     #[must_use]
     pub fn remedy(&self) -> String {
-        match self.isolation.means {
-            IsolationMeans::Partition => "`quietcore check --fix`".to_owned(),
-            IsolationMeans::Missing => "`quietcore apply`".to_owned(),
-            _ => format!("`quietcore apply --cpus {}`", self.cpus),
+        match (&self.isolation.means, &self.plan) {
+            (IsolationMeans::Partition, _) => "`quietcore check --fix`".to_owned(),
+            (_, Err(refusal)) => refusal.next_step(),
+            (IsolationMeans::Missing, Ok(_)) => "`quietcore apply`".to_owned(),
+            (_, Ok(_)) => format!("`quietcore apply --cpus {}`", self.cpus),
         }
     }
 }

@@ -17,11 +17,12 @@ impl ForeignFormatArg {
 /// Parses the name of an output format.
 ///
 /// # Errors
-/// The list of valid names.
+/// The list of valid names, with those that may be meant.
 pub fn written_as(name: &str) -> Result<ForeignFormatArg, String> {
     formats::format_written(name).map(ForeignFormatArg).ok_or_else(|| {
         let names: Vec<&str> = formats::writers().map(|format| format.name).collect();
-        format!("there are {}", names.join(", "))
+        let meant = plan::words::did_you_mean(name, names.iter().copied()).map(|question| format!("; {question}"));
+        format!("there are {}{}", names.join(", "), meant.unwrap_or_default())
     })
 }
 
@@ -39,5 +40,7 @@ mod tests {
             names.contains("cyclictest-2.7") && names.contains("openmetrics"),
             "{names}"
         );
+        let meant = written_as("cyclic").err().unwrap_or_default();
+        assert!(meant.contains("; did you mean cyclictest, "), "{meant}");
     }
 }

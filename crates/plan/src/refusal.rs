@@ -219,13 +219,13 @@ impl From<&CpuRefusal> for Failure {
                 format!("CPU {cpus} is offline"),
                 "no program can run on an offline CPU",
                 format!(
-                    "bring it online first (echo 1 > /sys/devices/system/cpu/cpuN/online), or choose from {online}"
+                    "bring it online first (echo 1 > /sys/devices/system/cpu/cpuN/online), or choose from CPU {online}"
                 ),
             ),
             CpuRefusal::LowestCpu { cpu, others } => Failure::usage(
                 format!("CPU {cpu} cannot be isolated"),
                 "it is the lowest online CPU, where the kernel does time keeping, hotplug and all cpumask_first work",
-                format!("choose from {others}"),
+                format!("choose from CPU {others}"),
             ),
             CpuRefusal::LastHousekeeping { cpus, online } => Failure::usage(
                 format!("isolating {cpus} would leave no housekeeping CPU"),

@@ -26,20 +26,29 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>, count: 
         .filter_map(|name| {
             let lower = name.to_ascii_lowercase();
             let apart = strsim::osa_distance(&lower_word, &lower);
-            let contains =
-                lower_word.len() > 2 && (lower.contains(&lower_word) || lower_word.contains(&lower) && lower.len() > 2);
+            let contains = lower_word.len() > 2 && lower.contains(&lower_word);
+            let is_part = lower.len() > 2 && has_part(&lower_word, &lower);
             let letters = lower_word.chars().count();
             let limit = letters.max(3) / 3;
             // Words without a common letter are not similar.
             let is_near = apart <= limit && apart < letters.max(lower.chars().count());
             let rank = if is_near { apart } else { limit + 1 };
-            (is_near || contains).then_some((rank, name))
+            (is_near || contains || is_part).then_some((rank, name))
         })
         .collect();
     // Of equally near words the shorter one is more likely.
     near.sort_unstable_by_key(|(rank, name)| (*rank, name.len(), *name));
     near.dedup();
     near.into_iter().take(count).map(|(_, name)| name).collect()
+}
+
+/// Whether a word consists of parts and one of them is the given one: `irq` in `irq_afinity`, but not `pin` in `housekeping`.
+fn has_part(word: &str, part: &str) -> bool {
+    let is_edge = |beside: Option<char>| beside.is_none_or(|letter| !letter.is_alphanumeric());
+    word.match_indices(part).any(|(at, _)| {
+        let (before, rest) = word.split_at(at);
+        is_edge(before.chars().next_back()) && is_edge(rest.strip_prefix(part).and_then(|rest| rest.chars().next()))
+    })
 }
 
 /// `did you mean rq_affinity, irq_affinity?`; `None` if no known word is similar.
@@ -62,6 +71,7 @@ mod tests {
             nearest("irq_afinity", ["IRQ", "irq_affinity"], 2),
             ["irq_affinity", "IRQ"]
         );
+        assert_eq!(nearest("housekeping", ["housekeeping", "pin"], 2), ["housekeeping"]);
         // Two letters in the wrong order are one mistake.
         assert_eq!(nearest("LCO", known, 1), ["LOC"]);
         assert_eq!(

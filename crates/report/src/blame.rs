@@ -116,7 +116,10 @@ fn table(text: &mut ReportText, cpu: &CpuAnswer, rows: RowLimit) {
     if cpu.interruptions.is_empty() {
         return;
     }
-    let head = format!("{:>7} {:>9} {:>9} {:>9}  who", "share", "time", "count", "longest");
+    let head = format!(
+        "{:>7} {:>9} {:>9} {:>9}  interruption",
+        "share", "time", "count", "longest"
+    );
     text.painted(TextRole::Quiet, &head);
     let shown = shown_rows(cpu, rows);
     for row in shown {

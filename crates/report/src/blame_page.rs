@@ -127,7 +127,7 @@ fn table(cpu: &CpuAnswer) -> Markup {
     html! {
         div.scroll { table {
             thead { tr {
-                th scope="col" { "who" } th scope="col" { "caused by" } th.n scope="col" { "share" }
+                th scope="col" { "interruption" } th scope="col" { "caused by" } th.n scope="col" { "share" }
                 th.n scope="col" { "time" } th.n scope="col" { "count" } th.n scope="col" { "longest" }
             } }
             tbody { "\n"

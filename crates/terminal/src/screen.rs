@@ -88,8 +88,13 @@ impl Screen {
 
     /// Prints a verdict of one line, also when quiet; nothing in JSON format.
     pub fn verdict(&mut self, line: &str) {
+        self.document(line);
+    }
+
+    /// Prints a document that was requested in a format of its own, also when quiet; nothing in JSON format.
+    pub fn document(&mut self, text: &str) {
         if self.form == OutputFormat::Text {
-            self.write_output(&report::for_terminal(line, self.style()));
+            self.write_output(&report::for_terminal(text, self.style()));
         }
     }
 

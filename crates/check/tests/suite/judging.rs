@@ -1,7 +1,9 @@
 //! Ignored findings, and tasks that are not reported.
 
 use crate::support::bench::{bench, counted, three};
-use check::{CheckEvidence, CheckFinding, CheckVerdict, Intention, IntentionSource, ObservedActivity, judge};
+use check::{
+    CheckEvidence, CheckFinding, CheckVerdict, Intention, IntentionSource, IsolationMeans, ObservedActivity, judge,
+};
 use plan::Level;
 
 #[test]
@@ -79,6 +81,10 @@ fn a_refused_plan_is_reported_with_its_reason_and_its_next_step() {
         "{message}"
     );
     assert!(!message.contains("next:"), "{message}");
-    assert_eq!(refused.finding.fix, "choose from 1-3");
+    assert_eq!(refused.finding.fix, "choose from CPU 1-3");
+    bench.isolation.means = IsolationMeans::Nothing;
+    let (found, _) = bench.judge();
+    let impossible = found.iter().filter(|one| one.finding.fix.contains("quietcore apply"));
+    assert_eq!(impossible.count(), 0, "no advice to apply what is refused: {found:#?}");
     assert_ne!(verdict, CheckVerdict::Quiet);
 }

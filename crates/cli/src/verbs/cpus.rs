@@ -31,7 +31,7 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
         false => isolation::cpus(&args.expression, &machine)?,
     };
     let report = CpusReport::new(&args.expression, &cpus, &machine.topology.online);
-    screen.text(&report.text());
+    screen.report(&format!("{cpus}\n"), &report.text());
     screen.json(&report);
     Ok(Status::Done)
 }

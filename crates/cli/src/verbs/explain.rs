@@ -21,9 +21,9 @@ pub struct Args {
     ///
     /// A knob (irq_affinity), file (rq_affinity), kernel thread (rcuc/2), counter (LOC, NET_RX), interrupt (irq/47), boot
     /// parameter (nohz_full), error (EINVAL), call (taskset), finding (mce-off) or term of quietcore (housekeeping).
-    #[arg(value_name = "WORD", required_unless_present_any = ["list", "cmdline"])]
+    #[arg(value_name = "WORD")]
     word: Vec<String>,
-    /// List every word that can be explained
+    /// List every word that can be explained, as without a word
     #[arg(long, conflicts_with = "word")]
     list: bool,
     /// Check a boot line [LINE: that of this machine]
@@ -141,7 +141,7 @@ pub(crate) struct Contents {
 }
 
 fn contents(screen: &mut Screen) -> Result<Status, Failure> {
-    screen.text(&contents_text(screen.style()));
+    screen.document(&contents_text(screen.style()));
     screen.json(&Contents {
         schema: EXPLAIN_SCHEMA,
         words: words(),

@@ -82,17 +82,18 @@ fn export(
         let what = format!("this plan cannot be exported as {}", form.name);
         Failure::new(Status::Unable, what, unfit.why, unfit.next)
     })?;
-    let mut exported = export_text(&files);
+    screen.json(&export_json(form, &files));
     if let Some(folder) = folder {
         let paths: Vec<PathBuf> = files
             .iter()
             .map(|file| folder.join(file.path.trim_start_matches('/')))
             .collect();
         write(&paths, &files)?;
-        exported = paths.iter().map(|path| format!("{}\n", path.display())).collect();
+        let written: String = paths.iter().map(|path| format!("{}\n", path.display())).collect();
+        screen.text(&written);
+    } else {
+        screen.document(&export_text(&files));
     }
-    screen.json(&export_json(form, &files));
-    screen.text(&exported);
     Ok(Status::Done)
 }
 

@@ -142,6 +142,6 @@ fn metrics(session: &Session, form: FormWord, args: &Args, screen: &mut Screen) 
         FormWord::Openmetrics => MetricsForm::OpenMetrics,
     };
     let window = args.duration.unwrap_or(WINDOW);
-    screen.text(&daemon::metrics_text(session, args.cpus.as_deref(), window, form)?);
+    screen.document(&daemon::metrics_text(session, args.cpus.as_deref(), window, form)?);
     Ok(Status::Done)
 }

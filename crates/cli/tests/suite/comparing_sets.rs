@@ -59,7 +59,7 @@ fn a_slower_set_is_reported_as_worse_with_the_difference() {
     let dir = sets(&FAST, &SLOW, &|_| {});
     let (status, said) = comparison(&dir, ["one", "two"], &[]);
     assert_eq!(status, Some(0), "{said}");
-    assert!(said.contains("5 runs, against"), "{said}");
+    assert!(said.contains("5 runs; compared with"), "{said}");
     assert!(said.contains("WORSE p50: "), "{said}");
     assert!(said.contains("WORSE: shown to be higher than in "), "{said}");
     assert!(

@@ -36,10 +36,23 @@ fn a_quiet_command_prints_its_verdict_in_one_line() {
         ),
         ("plan -q --cpus 6-7", plain, "Partition rt: CPU 6-7 for you alone; "),
         ("check -q", plain, "No CPU is isolated here"),
+        ("cpus -q core-of:3", plain, "2-3\n"),
     ] {
         let text = printed(words, machine);
         assert!(text.starts_with(verdict), "{words}: {text}");
         assert_eq!(text.lines().count(), 1, "{words}: {text}");
+    }
+}
+
+/// A cron job that adds `-q` still needs its file.
+#[test]
+fn a_requested_document_is_printed_also_when_quiet() {
+    let machine = "8x86-2p2c2t-v2-7";
+    for words in ["plan --cpus 6-7 --format shell", "explain --list"] {
+        let document = printed(words, machine);
+        assert!(!document.is_empty(), "{words}");
+        let quiet = printed(&format!("{words} -q"), machine);
+        assert_eq!(quiet.len(), document.len(), "{words}");
     }
 }
 

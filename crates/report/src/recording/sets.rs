@@ -57,7 +57,7 @@ fn set_text(text: &mut ReportText, one: &SetComparison, detect: Option<Nanos>) {
 pub(crate) fn set_head(one: &SetComparison) -> String {
     let length = one.run_ns.map_or_else(String::new, |ns| format!(", {} each", time(ns)));
     format!(
-        "{}: {}, against {}: {}{length}",
+        "{}: {}; compared with {}: {}{length}",
         safe(&one.other),
         runs(one.other_runs),
         safe(&one.first),

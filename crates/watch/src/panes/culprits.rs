@@ -19,7 +19,7 @@ pub(super) const PANE: Pane = Pane {
 
 fn head(_: &DisplayData, width: usize) -> String {
     let name_width = room(width);
-    format!("{:>7}  {:name_width$} {:8} class", "per s", "who", "CPUs")
+    format!("{:>7}  {:name_width$} {:8} class", "per s", "interruption", "CPUs")
 }
 
 /// The width of the culprit's name.
