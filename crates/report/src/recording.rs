@@ -28,10 +28,13 @@ use machine::Nanos;
 pub fn recording_text(recording: &Recording, style: Style) -> String {
     let mut text = ReportText::new(style);
     text.painted(TextRole::Head, &title(recording));
-    for (name, value) in &recording.facts {
-        let line = format!("{}: {}", safe(name), safe(value));
-        text.wrapped_as(TextRole::Quiet, 2, 4, &line);
-    }
+    let (limits, context): (Vec<_>, Vec<_>) = recording.facts.iter().partition(|(name, value)| is_limit(name, value));
+    let facts = |text: &mut ReportText, role, facts: &[&(String, String)]| {
+        for (name, value) in facts {
+            text.wrapped_as(role, 2, 4, &format!("{}: {}", safe(name), safe(value)));
+        }
+    };
+    facts(&mut text, TextRole::Warning, &limits);
     writeln!(text);
     head(&mut text);
     let all = || recording.series.iter().flat_map(Series::with_those_beside);
@@ -47,7 +50,17 @@ pub fn recording_text(recording: &Recording, style: Style) -> String {
     writeln!(text);
     text.wrapped_as(TextRole::Quiet, 2, 2, &reading(recording));
     text.notes(&recording.notes);
+    if !context.is_empty() {
+        writeln!(text);
+        text.painted(TextRole::Head, "Machine and run");
+        facts(&mut text, TextRole::Quiet, &context);
+    }
     text.into_string()
+}
+
+/// Whether a fact limits what the numbers prove, so that it stands above them.
+fn is_limit(name: &str, value: &str) -> bool {
+    name.starts_with("not_representative") || name == "complete" && value == "false"
 }
 
 /// `cyclictest 2.40: latency of wake-ups, in whole microseconds`
