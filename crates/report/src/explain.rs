@@ -10,7 +10,7 @@ mod tables;
 mod threads;
 
 pub use glossary::{GlossaryTerm, glossary};
-pub use line::{LintReport, lint_text};
+pub use line::{LintReport, lint_text, lint_verdict};
 pub use surroundings::Surroundings;
 pub use tables::{UnknownWord, contents_text, explain, word_groups, words};
 

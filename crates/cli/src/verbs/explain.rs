@@ -5,7 +5,8 @@ use machine::cmdline::MOST_LINE;
 use machine::{CpuSet, Interrupt, Machine, interrupts, parse_cmdline};
 use plan::lint::{KernelFacts, LintResult, ObservedBoot, assigned, lint, lint_assuming};
 use report::explain::{
-    EXPLAIN_SCHEMA, Explanation, LintReport, Surroundings, contents_text, explain, explain_text, lint_text, words,
+    EXPLAIN_SCHEMA, Explanation, LintReport, Surroundings, contents_text, explain, explain_text, lint_text,
+    lint_verdict, words,
 };
 use root::{Failure, Root, Status};
 use serde::Serialize;
@@ -192,7 +193,7 @@ fn judge(args: &Args, session: &Session, line: Option<&str>, screen: &mut Screen
         KernelSource::Known | KernelSource::Any => report,
     };
     screen.json(&report);
-    screen.text(&lint_text(&report, screen.style()));
+    screen.report(&lint_verdict(&report), &lint_text(&report, screen.style()));
     Ok(match report.has_error() {
         true => Status::Failed,
         false => Status::Done,

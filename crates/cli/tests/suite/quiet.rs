@@ -37,6 +37,7 @@ fn a_quiet_command_prints_its_verdict_in_one_line() {
         ("plan -q --cpus 6-7", plain, "Partition rt: CPU 6-7 for you alone; "),
         ("check -q", plain, "No CPU is isolated here"),
         ("cpus -q core-of:3", plain, "2-3\n"),
+        ("explain -q --cmdline nohz=off", plain, "Boot line for kernel 7."),
     ] {
         let text = printed(words, machine);
         assert!(text.starts_with(verdict), "{words}: {text}");

@@ -57,6 +57,21 @@ impl<'a> LintReport<'a> {
 /// The screen: the line, its findings, worst first, and the corrected line.
 #[must_use]
 pub fn lint_text(report: &LintReport, style: Style) -> String {
+    let mut text = ReportText::new(style);
+    text.wrapped_as(TextRole::Head, 0, 0, lint_verdict(report).trim_end());
+    text.wrapped(2, 2, &safe(report.cmdline));
+    text.findings(GOOD_TO_KNOW, report.findings);
+    if !report.suggested.is_empty() && report.suggested != report.cmdline.trim() {
+        text.heading("Suggested");
+        // On one line, for copying.
+        writeln!(text, "{}", safe(report.suggested));
+    }
+    text.into_string()
+}
+
+/// The kernel and the number of findings, in one line.
+#[must_use]
+pub fn lint_verdict(report: &LintReport) -> String {
     let kernel = report.kernel.map_or_else(
         || "any kernel (select one with --kernel RELEASE)".to_owned(),
         |kernel| match report.kernel_assumed {
@@ -68,14 +83,5 @@ pub fn lint_text(report: &LintReport, style: Style) -> String {
         },
     );
     let counts = counted_levels(report.findings.iter().map(|finding| finding.level), "remark");
-    let mut text = ReportText::new(style);
-    text.wrapped_as(TextRole::Head, 0, 0, &format!("Boot line for {kernel}: {counts}"));
-    text.wrapped(2, 2, &safe(report.cmdline));
-    text.findings(GOOD_TO_KNOW, report.findings);
-    if !report.suggested.is_empty() && report.suggested != report.cmdline.trim() {
-        text.heading("Suggested");
-        // On one line, for copying.
-        writeln!(text, "{}", safe(report.suggested));
-    }
-    text.into_string()
+    format!("Boot line for {kernel}: {counts}\n")
 }
