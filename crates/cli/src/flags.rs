@@ -18,7 +18,7 @@ pub struct Flags {
     /// Print the result as JSON on standard output
     #[arg(long, global = true)]
     json: bool,
-    /// Print only errors, one-line verdicts and requested JSON
+    /// Print only errors, one-line verdicts and requested data
     #[arg(long, short, global = true)]
     quiet: bool,
     /// Print every detail
