@@ -118,6 +118,17 @@ impl Screen {
         }
     }
 
+    /// Refuses `--json` for a command whose output has a form of its own.
+    ///
+    /// # Errors
+    /// JSON was requested.
+    pub fn refuse_json(&self, command: &str, why: &str, next: &str) -> Result<(), Failure> {
+        match self.form {
+            OutputFormat::Text => Ok(()),
+            OutputFormat::Json => Err(Failure::usage(format!("`{command}` has no JSON output"), why, next)),
+        }
+    }
+
     /// Lets `write` stream a document to standard output, byte for byte. Use [`Screen::text`] for text.
     pub fn stream(&mut self, write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) {
         let mut out = std::io::BufWriter::with_capacity(1 << 16, std::io::stdout().lock());

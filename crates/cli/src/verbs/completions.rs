@@ -25,6 +25,7 @@ enum Shell {
 
 /// Runs the command.
 pub fn run(args: &Args, _: &Session, screen: &mut Screen) -> Result<Status, Failure> {
+    screen.refuse_json("completions", "it prints a script for a shell", "leave --json out")?;
     let script = match args.shell {
         Shell::Bash => include_str!("completions/quietcore.bash"),
         Shell::Zsh => include_str!("completions/quietcore.zsh"),

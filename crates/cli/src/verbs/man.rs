@@ -22,6 +22,7 @@ pub struct Args {
 /// # Errors
 /// A file that cannot be written.
 pub fn run(args: &Args, _: &Session, screen: &mut Screen) -> Result<Status, Failure> {
+    screen.refuse_json("man", "it writes pages for the program man", "leave --json out")?;
     let mut command = crate::command().disable_help_subcommand(true);
     command.build();
     root::output::make_folder(&args.out)?;

@@ -8,7 +8,7 @@ mod sources;
 mod terminal;
 pub(crate) mod unit;
 
-use ::terminal::{OutputFormat, Screen};
+use ::terminal::Screen;
 use machine::parse_duration;
 use root::{Failure, Status};
 use session::Session;
@@ -101,14 +101,12 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
     if args.remove_unit {
         return unit::remove(session, screen);
     }
-    if screen.form == OutputFormat::Json {
-        return Err(Failure::usage(
-            "`watch` has no JSON output",
-            "it draws, records, logs or serves metrics, each in a fixed form",
-            "`quietcore check --json` reports findings; `quietcore watch --record FILE` and `--daemon --log FILE` \
-             write JSON lines",
-        ));
-    }
+    screen.refuse_json(
+        "watch",
+        "it draws, records, logs or serves metrics, each in a fixed form",
+        "`quietcore check --json` reports findings; `quietcore watch --record FILE` and `--daemon --log FILE` write \
+         JSON lines",
+    )?;
     if args.record.as_deref().is_some_and(|path| path.as_os_str() == "-") {
         return Err(Failure::usage(
             "a recording needs a file",

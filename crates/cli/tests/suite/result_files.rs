@@ -72,3 +72,28 @@ fn a_page_without_a_name_and_json_with_the_name_of_a_page_are_refused() {
         assert!(names(dir.path()).is_empty(), "{words:?}");
     }
 }
+
+/// A script that parses the output would find no JSON.
+#[test]
+fn a_command_without_json_refuses_it_before_it_does_anything() {
+    let dir = tempfile::tempdir().unwrap();
+    let pages = dir.path().join("man").display().to_string();
+    let commands: [&[&str]; 4] = [
+        &["completions", "bash"],
+        &["man", "--out", &pages],
+        &["trace", "report", "/nowhere"],
+        &["watch", "--metrics"],
+    ];
+    for words in commands {
+        let output = Command::new(env!("CARGO_BIN_EXE_quietcore"))
+            .args(words)
+            .arg("--json")
+            .output()
+            .unwrap();
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{words:?}: {error}");
+        assert!(output.stdout.is_empty(), "{words:?}");
+        assert!(error.contains("has no JSON output"), "{words:?}: {error}");
+    }
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+}

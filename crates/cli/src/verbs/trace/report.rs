@@ -28,6 +28,11 @@ fn cpu_list(text: &str) -> Result<CpuSet, String> {
 
 /// Runs the command.
 pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
+    screen.refuse_json(
+        "trace report",
+        "it prints events in the kernel's own format",
+        "leave --json out; `quietcore trace longest-run` and `max-latency` have it",
+    )?;
     let filter = EventFilter {
         cpus: args.cpus.clone(),
         names: args.event.clone(),
