@@ -21,7 +21,6 @@ use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use watch::metrics::{ActivityTotals, ExpositionFormat, MetricsState, exposition};
 
@@ -42,22 +41,8 @@ const MOST_LINES: usize = 16;
 pub struct Metrics {
     shared: Arc<SharedMetrics>,
     outlet: Option<Outlet>,
-    thread: Option<ExporterThread>,
-}
-
-/// The thread that exports. When it is dropped, the thread ends, and its textfile is gone.
-struct ExporterThread {
-    /// Dropping this wakes the thread for the last time.
+    /// Dropping this ends the thread.
     wake: Option<UnixStream>,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl Drop for ExporterThread {
-    fn drop(&mut self) {
-        self.wake = None;
-        // A thread that panicked has printed its message.
-        self.thread.take().map(JoinHandle::join);
-    }
 }
 
 #[derive(Default)]
@@ -82,7 +67,7 @@ impl Metrics {
         if configured == self.outlet {
             return Vec::new();
         }
-        (self.outlet, self.thread) = (configured, None);
+        (self.outlet, self.wake) = (configured, None);
         let Some(outlet) = self.outlet.clone() else {
             return vec!["metrics are no longer served".to_owned()];
         };
@@ -99,13 +84,11 @@ impl Metrics {
                 port: CurrentError::default(),
                 file: CurrentError::default(),
             };
-            Ok(ExporterThread {
-                wake: Some(ours),
-                thread: Some(thread.spawn(move || exporter.run())?),
-            })
+            thread.spawn(move || exporter.run())?;
+            Ok(ours)
         });
         match started {
-            Ok(thread) => self.thread = Some(thread),
+            Ok(ours) => self.wake = Some(ours),
             // Reset, so that the next call tries again.
             Err(error) => {
                 self.outlet = None;
@@ -230,12 +213,8 @@ impl MetricsExporter {
                 }
             };
             if is_over {
-                break;
+                return;
             }
-        }
-        // Without the daemon nothing would correct what it says. A file that could not be written is not ours.
-        if let (Some(path), None) = (&self.outlet.textfile, &self.file.0) {
-            root::output::remove(Path::new(path)).ok();
         }
     }
 }
