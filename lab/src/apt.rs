@@ -204,9 +204,11 @@ pub fn mirror() -> Result<String, LabError> {
 fn sources(mirror: &str, arch: &str) -> String {
     let kernels = ALL.iter().filter(|kernel| kernel.arch == arch);
     let suites: BTreeSet<&str> = kernels.flat_map(|kernel| kernel.suites).copied().collect();
-    let line = |suite: &str| {
-        let tree = if suite.ends_with("-security") { "-security" } else { "" };
-        format!("deb [signed-by={KEYRING}] {mirror}{tree} {suite} main\n")
-    };
-    suites.into_iter().map(line).collect()
+    suites.into_iter().map(|suite| source(mirror, suite) + "\n").collect()
+}
+
+/// The line of `sources.list` for a suite.
+pub fn source(mirror: &str, suite: &str) -> String {
+    let tree = if suite.ends_with("-security") { "-security" } else { "" };
+    format!("deb [signed-by={KEYRING}] {mirror}{tree} {suite} main")
 }

@@ -1,7 +1,7 @@
 //! Provides an installed Debian 12 as the root file system of a guest: its packages are configured by Debian's own
 //! tools, its init starts what a new installation starts.
 
-use crate::apt::{cache_dir, mirror};
+use crate::apt::{cache_dir, mirror, source};
 use crate::error::{LabError, run};
 use std::path::PathBuf;
 use std::process::Command;
@@ -11,13 +11,15 @@ const SUITE: &str = "bookworm";
 /// What an installation has in addition to the packages with priority `required`, and what this needs of it.
 const INCLUDED: &str = "systemd-sysv,dbus,kmod,procps,sudo";
 /// Name of the file in the cache. Other content needs another name.
-const NAME: &str = "debian-12-1.cpio";
+const NAME: &str = "debian-12-2.cpio";
 /// What an installer writes. The lab mounts everything at boot; an fstab would stand for an installation on a disk.
 const HOOK: &str = r#"
-cd "$1" && rm -r etc/fstab etc/resolv.conf var/cache/apt/* var/lib/apt/lists/*
+set -e
+cd "$1"
+rm -rf etc/fstab etc/resolv.conf var/cache/apt/* var/lib/apt/lists/*
 echo debian >etc/hostname
 printf '127.0.0.1 localhost\n127.0.1.1 debian\n' >etc/hosts"#;
-const LEFT_OUT: &str = "path-exclude=/usr/share/{doc,man,locale}/*";
+const LEFT_OUT: [&str; 3] = ["doc", "man", "locale"];
 
 /// The archive of the installation, in the format of an initramfs: from the cache, otherwise installed by `mmdebstrap`.
 ///
@@ -32,11 +34,11 @@ pub fn ready() -> Result<PathBuf, LabError> {
     run(Command::new("mmdebstrap")
         .args(["--quiet", "--variant=minbase", "--format=tar"])
         .arg(format!("--include={INCLUDED}"))
-        .arg(format!("--dpkgopt={LEFT_OUT}"))
+        .args(LEFT_OUT.map(|dir| format!("--dpkgopt=path-exclude=/usr/share/{dir}/*")))
         .arg(format!("--customize-hook={HOOK}"))
         .arg(SUITE)
         .arg(&tar)
-        .arg(mirror()?))?;
+        .arg(source(&mirror()?, SUITE)))?;
     // Owners and modes stay: sudo belongs to root and is setuid.
     let of_tar = format!("@{}", tar.display());
     run(Command::new("bsdtar")

@@ -29,8 +29,8 @@ use terminal::{OutputFormat, Screen, StandardError};
 #[command(disable_help_flag = true, disable_version_flag = true)]
 #[command(
     after_long_help = "CPUS is a list (2-3,8), a mask (0xc) or topology words (core-of:3): `quietcore cpus --help`.\n\
-    Front ends, also by the name of the binary: cset, partrt, bitcalc, count_ticks,\n\
-    systress (quietcore cset ...).\n"
+    Front ends (quietcore cset ...), also by the name of the binary: cset, partrt, bitcalc,\n\
+    count_ticks, systress.\n"
 )]
 struct Cli {
     #[command(flatten)]

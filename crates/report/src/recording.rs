@@ -60,7 +60,7 @@ pub fn recording_text(recording: &Recording, style: Style) -> String {
 
 /// Whether a fact limits what the numbers prove, so that it stands above them.
 fn is_limit(name: &str, value: &str) -> bool {
-    name.starts_with("not_representative") || name == "complete" && value == "false"
+    name.starts_with("not_representative") || matches!((name, value), ("complete", "false") | ("emulated", "true"))
 }
 
 /// `cyclictest 2.40: latency of wake-ups, in whole microseconds`

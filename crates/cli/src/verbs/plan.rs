@@ -82,7 +82,6 @@ fn export(
         let what = format!("this plan cannot be exported as {}", form.name);
         Failure::new(Status::Unable, what, unfit.why, unfit.next)
     })?;
-    screen.json(&export_json(form, &files));
     if let Some(folder) = folder {
         let paths: Vec<PathBuf> = files
             .iter()
@@ -94,6 +93,7 @@ fn export(
     } else {
         screen.document(&export_text(&files));
     }
+    screen.json(&export_json(form, &files));
     Ok(Status::Done)
 }
 

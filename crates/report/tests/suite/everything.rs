@@ -182,3 +182,19 @@ fn latency_and_noise_are_not_mixed_on_the_page() {
         assert!(words.contains(tile), "{tile}\n{words}");
     }
 }
+
+/// What limits the numbers stands above them; facts about the machine come last.
+#[test]
+fn the_report_of_a_file_begins_with_its_limits() {
+    let text = all_output();
+    let place = |part: &str| text.find(part).unwrap_or_else(|| panic!("no {part} in {text}"));
+    let order = [
+        "complete: false",
+        "not_representative.0: cpu_not_isolated",
+        "samples      p50",
+        "Machine and run",
+        "hypervisor: kvm",
+    ];
+    assert!(order.map(place).is_sorted(), "{text}");
+    assert_eq!(text.matches("not_representative.0").count(), 1);
+}
