@@ -16,23 +16,24 @@ pub(super) fn legend(text: &mut ReportText, answer: &BlameResult) {
     if rows().next().is_none() {
         return;
     }
-    let mut words =
-        "share, time: of the CPU's stolen time. count: how often. longest: a single interruption.".to_owned();
     let is = |wanted: Confidence| rows().any(|row| row.confidence == wanted);
     let marks = [
         (
             is(Confidence::Counted),
-            " (counted): known from counters, which have no times.",
+            "(counted): known from counters, which have no times.",
         ),
         (
             is(Confidence::Inferred),
-            " (inferred): concluded from what happened near it.",
+            "(inferred): concluded from what happened near it.",
         ),
-        (rows().any(|row| !is_timed(row)), " ?: not known."),
+        (rows().any(|row| !is_timed(row)), "?: not known."),
     ];
-    words.extend(marks.iter().filter(|(occurs, _)| *occurs).map(|(_, what)| *what));
     writeln!(text);
-    text.wrapped_as(TextRole::Quiet, 2, 2, &words);
+    let columns = "share, time: of the CPU's stolen time. count: how often. longest: a single interruption.";
+    text.wrapped_as(TextRole::Quiet, 2, 2, columns);
+    for (_, what) in marks.iter().filter(|(occurs, _)| *occurs) {
+        text.wrapped_as(TextRole::Quiet, 2, 2, what);
+    }
 }
 
 /// The last lines of `blame`: the fewest commands that stop what can be stopped; empty without an interruption. A knob that
