@@ -159,6 +159,20 @@ fn names_of_programs_are_escaped_for_the_terminal() {
 }
 
 #[test]
+fn marks_that_occur_are_explained_on_lines_of_their_own() {
+    let columns = "  interruption.\n";
+    let mark = "  (inferred): concluded from what happened near it.\n";
+    let text = |confidence| {
+        let mut answer = answer(vec![row(Class::Tick, "tick", 1_000, None)]);
+        answer.cpus[0].interruptions[0].confidence = confidence;
+        blame_text(&answer, RowLimit::All, Style::Plain)
+    };
+    let (traced, inferred) = (text(Confidence::Traced), text(Confidence::Inferred));
+    assert!(traced.ends_with(columns), "{traced}");
+    assert!(inferred.ends_with(&format!("{columns}{mark}")), "{inferred}");
+}
+
+#[test]
 fn omitted_rows_are_counted() {
     let rows = (0..20)
         .map(|at| row(Class::Preemption, &format!("task{at}"), 1_000, None))
