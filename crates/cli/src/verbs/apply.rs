@@ -16,7 +16,7 @@ use plan::{Finding, Intent, Level, Plan};
 use planned_declaration::PlannedDeclaration;
 use root::{Failure, Status};
 use serde::Serialize;
-use session::declaration_draft::DeclarationDraft;
+use session::declaration_draft::{DeclarationDraft, SavedDeclaration};
 use session::declared;
 use session::isolation::plan_on;
 use session::resize;
@@ -95,7 +95,7 @@ pub(crate) struct ApplyJson<'a> {
     /// The changes made, in order.
     entries: &'a [ChangeEntry],
     /// What the user should know.
-    findings: &'a [&'a Finding],
+    findings: &'a [Finding],
 }
 
 /// Runs the command.
@@ -175,7 +175,7 @@ fn one(session: &Session, args: &Args, screen: &mut Screen) -> Result<Status, Fa
         .map(|file| boot_findings(session, &file))
         .transpose()?
         .unwrap_or_default();
-    let findings: Vec<&Finding> = brought.applied.findings.iter().chain(&boot_part).collect();
+    let findings = [brought.applied.findings.as_slice(), &boot_part].concat();
     screen.json(&ApplyJson {
         schema: "quietcore.apply/1",
         partition: brought.intent.name.as_str(),
@@ -186,12 +186,8 @@ fn one(session: &Session, args: &Args, screen: &mut Screen) -> Result<Status, Fa
         entries: &brought.applied.entries,
         findings: &findings,
     });
-    let mut text = brought.text(args.confirm_within, screen);
-    if let Some(saved) = saved {
-        text.push_str(&saved.text());
-    }
-    text.push_str(&attention(&boot_part, screen));
-    screen.report(&brought.verdict(), &text);
+    let next = brought.next(args.confirm_within) + &saved.map(SavedDeclaration::text).unwrap_or_default();
+    screen.report(&brought.verdict(), &brought.text(&next, &findings, screen));
     Ok(match (brought.status(), boot_status(&boot_part)) {
         (Status::Done, status) | (status, _) => status,
     })
@@ -321,22 +317,28 @@ impl AppliedPartition {
         }
     }
 
-    fn text(&self, limit: Option<Duration>, screen: &Screen) -> String {
-        let applied = &self.applied;
-        let mut text = plans::entries(&applied.entries, screen);
-        text.push_str(&attention(&applied.findings, screen));
-        text.push_str(&self.verdict());
-        if applied.in_force {
-            return text;
-        }
+    /// What the user can do now; nothing new for a partition that was active already.
+    fn next(&self, limit: Option<Duration>) -> String {
         match limit {
-            Some(limit) => text.push_str(&format!(
+            _ if self.applied.in_force => String::new(),
+            Some(limit) => format!(
                 "It is undone in {} s unless you run `quietcore confirm`.\n",
                 limit.as_secs()
-            )),
-            None => {
-                text.push_str("Run a program there with `quietcore run -- PROGRAM`; undo it with `quietcore undo`.\n")
-            }
+            ),
+            None => "Run a program there with `quietcore run -- PROGRAM`; undo it with `quietcore undo`.\n".to_owned(),
+        }
+    }
+
+    /// The verdict, what to do next, what needs attention, and the changes.
+    fn text(&self, next: &str, findings: &[Finding], screen: &Screen) -> String {
+        let mut text = self.verdict() + next;
+        let sections = [
+            attention(findings, screen),
+            plans::entries(&self.applied.entries, screen),
+        ];
+        for section in sections.iter().filter(|section| !section.is_empty()) {
+            text.push('\n');
+            text.push_str(section.trim_start_matches('\n'));
         }
         text
     }

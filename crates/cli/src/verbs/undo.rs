@@ -228,21 +228,23 @@ fn text(undone: &UndoOutcome, entries: &str, force: Force, remaining: &UndoRemai
         let notes: String = undone.notes.iter().map(|note| format!("{note}\n")).collect();
         return if notes.is_empty() { verdict } else { notes } + &files;
     }
-    let mut text = format!("{entries}{files}");
+    let mut attention = String::new();
     for note in &undone.notes {
-        text.push_str(&format!("note: {note}\n"));
+        attention.push_str(&format!("note: {note}\n"));
     }
     let label = match is_kept(undone, force) {
         true => "kept",
         false => "left alone",
     };
     for line in undone.left_alone() {
-        text.push_str(&format!("{label}: {line}\n"));
+        attention.push_str(&format!("{label}: {line}\n"));
     }
     for line in &undone.failed {
-        text.push_str(&format!("not undone: {line}\n"));
+        attention.push_str(&format!("not undone: {line}\n"));
     }
-    text + &verdict
+    let sections = [verdict, attention, format!("{entries}{files}")];
+    let sections: Vec<String> = sections.into_iter().filter(|section| !section.is_empty()).collect();
+    sections.join("\n")
 }
 
 /// Whether the user wants to keep all that other programs changed, and nothing else remains.
@@ -309,9 +311,9 @@ mod tests {
             ),
         ] {
             let said = text(&undone, "", Force::No, &UndoRemainder::default());
-            assert!(said.ends_with(end), "{said}");
+            assert!(said.lines().next().unwrap().ends_with(end.trim_end()), "{said}");
             let quiet = verdict(&undone, Force::No, &UndoRemainder::default());
-            assert!(said.ends_with(&quiet) && quiet.lines().count() == 1, "{quiet}");
+            assert!(said.starts_with(&quiet) && quiet.lines().count() == 1, "{quiet}");
         }
     }
 
@@ -341,7 +343,7 @@ mod tests {
             ..UndoOutcome::default()
         };
         let said = text(&undone, "", Force::Keep, &UndoRemainder::default());
-        assert!(said.starts_with("kept: /proc/irq/24"), "{said}");
+        assert!(said.contains("\n\nkept: /proc/irq/24"), "{said}");
         assert!(said.contains("is kept") && !said.contains("Not everything"), "{said}");
         let said = text(&undone, "", Force::No, &UndoRemainder::default());
         assert!(

@@ -99,7 +99,11 @@ pub fn apply_all(
         drop(step);
         match &brought {
             Ok(brought) => {
-                let text = format!("{}:\n{}", declaration.name(), brought.text(limit, screen));
+                let text = format!(
+                    "{}:\n{}",
+                    declaration.name(),
+                    brought.text(&brought.next(limit), &brought.applied.findings, screen)
+                );
                 screen.report(&brought.verdict(), &text);
             }
             Err(_) => screen.verdict(&format!("{}: left alone\n", declaration.name())),
