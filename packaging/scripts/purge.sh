@@ -1,5 +1,17 @@
-    # The removal has undone all changes. If there is a journal, another copy of the program has written it since.
-    if ! [ -e /run/quietcore/journal ]; then
-        rm -rf /run/quietcore /var/log/quietcore
-        rm -f /etc/quietcore.toml /etc/quietcore.toml.bak
+    # The removal has undone all changes. If there is a record, another copy of the program has written it since.
+    recorded=no
+    for record in /run/quietcore/journal /var/lib/quietcore/installed /var/lib/quietcore/boot-attempt \
+        /var/lib/quietcore/boot-line /var/lib/quietcore/study; do
+        if [ -e "$record" ]; then recorded=yes; fi
+    done
+    if [ "$recorded" = no ]; then
+        # The metrics of the daemon, in a directory of another program.
+        config=/etc/quietcore.toml
+        textfile=
+        if [ -e "$config" ]; then
+            textfile=$(sed -n 's/^[[:space:]]*textfile[[:space:]]*=[[:space:]]*"\([^"]*\)".*/\1/p' "$config" | head -n 1)
+        fi
+        if [ -f "$textfile" ] && grep -q '^quietcore_' "$textfile"; then rm -f "$textfile"; fi
+        rm -rf /run/quietcore /var/lib/quietcore /var/log/quietcore
+        rm -f "$config" "$config.bak"
     fi

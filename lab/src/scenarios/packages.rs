@@ -50,6 +50,7 @@ fn cells() -> Vec<ScenarioCell> {
 
 /// `files` lists everything that a package may leave, but dpkg's own database and the state of systemd.
 const COMMANDS: &str = r#"export PATH=/usr/sbin:/usr/bin:/bin LAB_STATE_LEAVES=/run/quietcore/journal
+METRICS=/var/lib/prometheus/node-exporter/quietcore.prom
 partition=/sys/fs/cgroup/quietcore-rt/cpuset.cpus.partition
 look() { note "$1" "$(cat $partition 2>/dev/null || echo gone)"; }
 files() {
@@ -69,6 +70,7 @@ const BY_HAND: &str = r#"mkdir -p /var/lib/dpkg/info /var/lib/dpkg/updates /var/
 touch /var/lib/dpkg/status /var/lib/dpkg/available
 # dpkg starts only if it finds this program, which it runs for libraries.
 mkdir -p /usr/sbin; ln -s /bin/true /usr/sbin/ldconfig
+mkdir -p /var/lib/prometheus/node-exporter
 files before
 state before
 rec dpkg dpkg --version
@@ -90,7 +92,9 @@ rec apply /usr/bin/quietcore apply --cpus 3 --profile minimal --save
 rec unit /usr/bin/quietcore apply --install-unit
 look applied
 state applied
+printf '[watch]\ntextfile = "%s"\n' $METRICS >>/etc/quietcore.toml
 rec watch systemctl start quietcore-watch
+wait_for 30 grep -q ^quietcore_ $METRICS
 first=$(systemctl show quietcore-watch -p MainPID --value)
 rec upgrade dpkg -i /root/quietcore-2.deb
 second=$(systemctl show quietcore-watch -p MainPID --value)
@@ -107,11 +111,13 @@ echo 7 >/proc/irq/default_smp_affinity
 rec remove dpkg --remove quietcore
 look removed
 rec config cat /etc/quietcore.toml
-left left_removed /var/lib/quietcore
+mkdir /var/lib/quietcore
+echo '{}' >/var/lib/quietcore/noise.json
+left left_removed /var/lib/quietcore $METRICS
 state removed
 same same_removed before removed
 rec purge dpkg --purge quietcore
-left left_purged /run/quietcore /var/lib/quietcore /var/log/quietcore
+left left_purged /run/quietcore /var/lib/quietcore /var/log/quietcore $METRICS
 files after
 rec files diff /files_before /files_after
 rec reinstall dpkg -i /root/quietcore-1.deb
@@ -179,7 +185,10 @@ fn check(_: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
         ("1/watch_is", "active another"),
         ("1/upgraded", "isolated"),
         ("1/removed", "gone"),
-        ("1/left_removed", "/etc/quietcore.toml"),
+        (
+            "1/left_removed",
+            "/var/lib/prometheus/node-exporter/quietcore.prom\n/var/lib/quietcore\n/etc/quietcore.toml",
+        ),
         ("1/left_purged", ""),
         ("1/files", ""),
         ("2/unit", "active"),

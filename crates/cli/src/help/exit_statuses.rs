@@ -69,7 +69,7 @@ pub const COMMAND_STATUSES: [(&str, &str, &str); 36] = [
     (
         "boot check",
         "5",
-        "the words wait for a reboot, or this boot came without them",
+        "the parameters take effect at the next boot, or are missing from this one",
     ),
     (
         "boot clear",

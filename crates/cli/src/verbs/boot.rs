@@ -98,6 +98,6 @@ fn nothing_to_confirm(why: impl Into<String>) -> Failure {
 /// Prints the last line of a change and its document. `next` says what to do after it.
 fn finish(shown: &ChangeView, next: &str, screen: &mut Screen) {
     let (end, document) = shown.outcome(next);
-    screen.text(&end);
+    screen.verdict(&end);
     screen.json(&document);
 }

@@ -83,7 +83,7 @@ fn meaning(word: &str, session: &Session, screen: &mut Screen) -> Result<Status,
             format!("{meant}`quietcore explain --list` shows every word"),
         )
     })?;
-    screen.text(&explain_text(&entries, screen.style()));
+    screen.document(&explain_text(&entries, screen.style()));
     screen.json(&ExplainJson {
         schema: EXPLAIN_SCHEMA,
         word,

@@ -42,9 +42,9 @@ pub fn run(_args: &Args, session: &Session, screen: &mut Screen) -> Result<Statu
     };
     let unreadable = unreadable.iter().map(|error| format!("{}: {}", error.what, error.why));
     let report = HistoryReport::new(journals, unreadable.collect());
-    screen.text(&report.text(screen.detail()));
+    screen.document(&report.text(screen.detail()));
     if let Some(open) = stopped {
-        screen.text(&format!(
+        screen.document(&format!(
             "Recreating partition {} with CPU {} did not finish: `quietcore undo` restores the state before it.\n",
             open.name, open.cpus
         ));

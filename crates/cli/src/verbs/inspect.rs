@@ -54,7 +54,7 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
     };
     match screen.form {
         OutputFormat::Json => screen.stream(|out| report::inspect_json(&machine, &view, out)),
-        OutputFormat::Text => screen.text(&report::inspect_text(&machine, &view, screen.style())),
+        OutputFormat::Text => screen.document(&report::inspect_text(&machine, &view, screen.style())),
     }
     Ok(Status::Done)
 }

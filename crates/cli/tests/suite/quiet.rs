@@ -49,7 +49,12 @@ fn a_quiet_command_prints_its_verdict_in_one_line() {
 #[test]
 fn a_requested_document_is_printed_also_when_quiet() {
     let machine = "8x86-2p2c2t-v2-7";
-    for words in ["plan --cpus 6-7 --format shell", "explain --list"] {
+    for words in [
+        "plan --cpus 6-7 --format shell",
+        "explain --list",
+        "explain gap",
+        "inspect",
+    ] {
         let document = printed(words, machine);
         assert!(!document.is_empty(), "{words}");
         assert_eq!(printed(&format!("{words} -q"), machine), document, "{words}");
