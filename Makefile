@@ -107,4 +107,4 @@ deny:
 bless:
 	@scripts/setup prove
 	@QUIETCORE_BLESS=1 cargo test --quiet --locked --workspace
-	@git status --short -- fixtures
+	@git status --short -- crates docs fixtures

@@ -4,6 +4,7 @@
 
 use crate::newer_records::in_every_place;
 use crate::support::rehearsal;
+use crate::support::rehearsal::acting::dies;
 use crate::support::rehearsal::{Death, RecordPart, Rules, SimDisk, SimKernel};
 use apply::ApplyError;
 use apply::boot_line::{BootChange, BootMachine, BootNotes, backup_path, carry_out, finish, note_state};
@@ -13,7 +14,6 @@ use machine::cmdline::BootWordStage;
 use root::{Live, PathState, RenameAtomicity, Root, RootError};
 use std::cell::Cell;
 use std::collections::BTreeMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 /// What a power cut leaves of a file on FAT.
@@ -260,14 +260,6 @@ pub fn with_newer_notes(is_refused: impl Fn(&str, Result<(), ApplyError>)) {
     });
 }
 
-fn until_cut(act: impl FnOnce()) -> bool {
-    let hook = std::panic::take_hook();
-    std::panic::set_hook(Box::new(|_| {}));
-    let cut = catch_unwind(AssertUnwindSafe(act)).is_err();
-    std::panic::set_hook(hook);
-    cut
-}
-
 /// Returns the states of the story and the number of its steps.
 fn states(tree: &str, renames: RenameAtomicity) -> (Vec<BTreeMap<String, Vec<u8>>>, usize) {
     let kernel = SimKernel::boot(Rules::V2);
@@ -312,7 +304,7 @@ fn a_power_cut_at_any_step_leaves_a_bootable_system_and_is_repaired() {
                 let kernel = SimKernel::boot(Rules::V2);
                 let (machine, disk) = (SimBootTree::new(&kernel, tree, renames, torn), SimDisk::new(&kernel));
                 kernel.death.set(cut);
-                let died = until_cut(|| {
+                let died = dies(|| {
                     for words in STORY {
                         machine.change(&disk, words).unwrap();
                     }
@@ -406,7 +398,7 @@ fn a_manual_edit_after_a_power_cut_is_reported_and_left_alone() {
     let steps = kernel.steps.get();
     // The steps are: note, copy of the entry, backup, entry. After the fourth step one entry has our words.
     kernel.death.set(Death::After(steps + 4));
-    assert!(until_cut(|| machine.change(&disk, Some(FIRST)).unwrap()));
+    assert!(dies(|| machine.change(&disk, Some(FIRST)).unwrap()));
     kernel.death.set(Death::Never);
     let path = "/efi/loader/entries/arch-rt.conf";
     machine

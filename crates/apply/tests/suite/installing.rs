@@ -2,12 +2,12 @@
 
 use crate::newer_records::in_every_place;
 use crate::support::rehearsal;
+use crate::support::rehearsal::acting::dies;
 use crate::support::rehearsal::{Death, Rules, SimDisk, SimKernel};
 use apply::installed::{InstallTarget, RemovalResult, install, remove, remove_some, rename_to_backup};
 use apply::{ApplyError, Force};
 use root::{Live, PathState, RootError};
 use std::collections::BTreeMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 const UNIT: &str = "/etc/systemd/system/quietcore.service";
@@ -85,14 +85,6 @@ fn remove_config(etc: &SimEtc, disk: &SimDisk) -> RemovalResult {
     remove(etc, disk, Force::No, &[CONFIG]).unwrap()
 }
 
-fn until_death(act: impl FnOnce()) -> bool {
-    let hook = std::panic::take_hook();
-    std::panic::set_hook(Box::new(|_| {}));
-    let died = catch_unwind(AssertUnwindSafe(act)).is_err();
-    std::panic::set_hook(hook);
-    died
-}
-
 fn deaths(from: usize, to: usize) -> impl Iterator<Item = Death> {
     (from..=to).flat_map(|step| [Death::Before(step), Death::Torn(step), Death::After(step)])
 }
@@ -148,7 +140,7 @@ fn a_kill_at_any_step_leaves_records_that_undo_everything() {
         let kernel = SimKernel::boot(Rules::V2);
         let (etc, disk) = (SimEtc::new(&kernel), SimDisk::new(&kernel));
         kernel.death.set(death);
-        let died = until_death(|| {
+        let died = dies(|| {
             install(&etc, &disk, &intended_files()).unwrap();
             remove_config(&etc, &disk);
         });
@@ -228,7 +220,7 @@ fn renaming_to_a_backup_never_overwrites_and_survives_a_kill() {
             .unwrap();
         kernel.steps.set(0);
         kernel.death.set(death);
-        assert!(until_death(|| drop(rename_to_backup(&etc, CONFIG))), "{death:?}");
+        assert!(dies(|| drop(rename_to_backup(&etc, CONFIG))), "{death:?}");
         kernel.death.set(Death::Never);
         rename_to_backup(&etc, CONFIG).unwrap();
         let aside = |name: &str| etc.live.path_state(&format!("{CONFIG}{name}")).unwrap();

@@ -7,8 +7,10 @@ use apply::{
 };
 use machine::Machine;
 use plan::Intent;
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Once;
 use std::sync::atomic::AtomicBool;
 
 /// Plans beside the active partitions of the journal, and applies. `meanwhile` runs between the plan and its first
@@ -55,12 +57,27 @@ pub fn isolate_by(
     act(kernel, disk, &request)
 }
 
-/// Returns whether the tool was killed, which the simulation does with a panic.
+thread_local! {
+    /// Whether a panic of this thread is expected.
+    static EXPECTED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Installed once: the hook belongs to the process, and a test on another thread may fail at the same time.
+static HOOK: Once = Once::new();
+
+/// Returns whether the tool was killed, which the simulation does with a panic. That panic prints nothing.
 pub fn dies(act: impl FnOnce()) -> bool {
-    let hook = std::panic::take_hook();
-    std::panic::set_hook(Box::new(|_| {}));
+    HOOK.call_once(|| {
+        let usual = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            if !EXPECTED.get() {
+                usual(panic);
+            }
+        }));
+    });
+    EXPECTED.set(true);
     let died = catch_unwind(AssertUnwindSafe(act)).is_err();
-    std::panic::set_hook(hook);
+    EXPECTED.set(false);
     died
 }
 
