@@ -8,7 +8,8 @@
     fi
     # A removal was interrupted here before.
     if [ -e "$aside" ] && ! [ -e "$config" ]; then mv "$aside" "$config"; fi
-    if [ -e /run/quietcore/journal ] || [ -e /var/lib/quietcore ]; then
+    if [ -e /run/quietcore/journal ] || [ -e /run/quietcore/latency ] || [ -e /run/quietcore/tracing ] ||
+        [ -e /run/quietcore/kprobes ] || [ -e /var/lib/quietcore ]; then
         # `undo --all` would also remove the declarations. They are configuration, which outlives a removal.
         if [ -e "$config" ]; then mv "$config" "$aside"; fi
         status=0

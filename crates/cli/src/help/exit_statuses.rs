@@ -45,7 +45,11 @@ pub const COMMAND_STATUSES: [(&str, &str, &str); 36] = [
         "5",
         "something was left alone, and is named; `--force` restores it, `--skip-changed` leaves it",
     ),
-    ("check", "0", "every promised effect was observed"),
+    (
+        "check",
+        "0",
+        "everything needed for a verdict was observed, and nothing is wrong",
+    ),
     ("check", "1", "findings of `--level` (default: error) or above"),
     (
         "check",

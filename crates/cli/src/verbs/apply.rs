@@ -12,7 +12,7 @@ use apply::guard::{Guard, GuardTrigger};
 use apply::{ApplyOutcome, ApplyRequest, ChangeEntry};
 use machine::CpuSet;
 use plan::declared::{BootPart, CpuSpec, Declaration};
-use plan::{Finding, Intent, Level, Plan};
+use plan::{Finding, Intent, Level, PartitionName, Plan};
 use planned_declaration::PlannedDeclaration;
 use root::{Failure, Status};
 use serde::Serialize;
@@ -186,7 +186,8 @@ fn one(session: &Session, args: &Args, screen: &mut Screen) -> Result<Status, Fa
         entries: &brought.applied.entries,
         findings: &findings,
     });
-    let next = brought.next(args.confirm_within) + &saved.map(SavedDeclaration::text).unwrap_or_default();
+    let next =
+        brought.next(args.confirm_within, DeclaredCount::One) + &saved.map(SavedDeclaration::text).unwrap_or_default();
     screen.report(&brought.verdict(), &brought.text(&next, &findings, screen));
     Ok(match (brought.status(), boot_status(&boot_part)) {
         (Status::Done, status) | (status, _) => status,
@@ -238,6 +239,15 @@ enum NameConflict {
     Beside,
     /// It is removed, and its programs move to the new one.
     OfItsOwn,
+}
+
+/// How many declarations one command applies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum DeclaredCount {
+    /// This one alone: `undo` without a name undoes it.
+    One,
+    /// Several: the next one may be the last.
+    Several,
 }
 
 /// The result of one declaration.
@@ -318,15 +328,19 @@ impl AppliedPartition {
     }
 
     /// What the user can do now; nothing new for a partition that was active already.
-    fn next(&self, limit: Option<Duration>) -> String {
-        match limit {
-            _ if self.applied.in_force => String::new(),
-            Some(limit) => format!(
-                "It is undone in {} s unless you run `quietcore confirm`.\n",
-                limit.as_secs()
-            ),
-            None => "Run a program there with `quietcore run -- PROGRAM`; undo it with `quietcore undo`.\n".to_owned(),
+    fn next(&self, limit: Option<Duration>, together: DeclaredCount) -> String {
+        if self.applied.in_force {
+            return String::new();
         }
+        if let Some(limit) = limit {
+            let seconds = limit.as_secs();
+            return format!("It is undone in {seconds} s unless you run `quietcore confirm`.\n");
+        }
+        let name = &self.intent.name;
+        let named = format!(" --partition {name}");
+        let run = if *name == PartitionName::default() { "" } else { &named };
+        let undo = if together == DeclaredCount::One { "" } else { &named };
+        format!("Run a program there with `quietcore run{run} -- PROGRAM`; undo it with `quietcore undo{undo}`.\n")
     }
 
     /// The verdict, what to do next, what needs attention, and the changes.
@@ -347,7 +361,7 @@ impl AppliedPartition {
     fn verdict(&self) -> String {
         let AppliedPartition { intent, plan, applied } = self;
         if applied.in_force {
-            return format!("Partition {} is already active; nothing was written.\n", intent.name);
+            return format!("Partition {} is already active; no setting was written.\n", intent.name);
         }
         match report::shared_owners(plan) {
             None => format!(

@@ -46,11 +46,11 @@ pub fn run(_args: &Args, session: &Session, screen: &mut Screen) -> Result<Statu
         Err(ApplyError::NothingToConfirm { .. }) if boot => {}
         other => {
             other?;
-            screen.text("Kept. `quietcore undo` undoes it.\n");
+            screen.verdict("Kept. `quietcore undo` undoes it.\n");
         }
     }
     if boot {
-        screen.text("The declared partitions are applied again at the next boot.\n");
+        screen.verdict("The declared partitions are applied again at the next boot.\n");
     }
     screen.json(&ConfirmJson {
         boot,

@@ -221,12 +221,8 @@ fn text(undone: &UndoOutcome, entries: &str, force: Force, remaining: &UndoRemai
         .map(|one| format!("{}  {}\n", one.path, one.outcome))
         .collect();
     let verdict = verdict(undone, force, remaining);
-    if !undone.was_in_force && undone.equal() {
-        if !remaining.active.is_empty() {
-            return verdict;
-        }
-        let notes: String = undone.notes.iter().map(|note| format!("{note}\n")).collect();
-        return if notes.is_empty() { verdict } else { notes } + &files;
+    if !undone.was_in_force && undone.equal() && !remaining.active.is_empty() {
+        return verdict;
     }
     let mut attention = String::new();
     for note in &undone.notes {
@@ -278,7 +274,10 @@ fn verdict(undone: &UndoOutcome, force: Force, remaining: &UndoRemainder) -> Str
             "Not everything is as before. `quietcore undo --force` restores it, `undo --skip-changed` leaves it.\n"
         }
     };
-    line.to_owned()
+    match left.as_str() {
+        "" => line.to_owned(),
+        left => format!("{} Still active: {left}.\n", line.trim_end()),
+    }
 }
 
 #[cfg(test)]
@@ -333,6 +332,15 @@ mod tests {
         );
         remainder.active.push("net".to_owned());
         assert_eq!(line(&remainder), "Nothing of that was active; still active: net.\n");
+        let drifted = UndoOutcome {
+            was_in_force: true,
+            tasks: vec!["a task is elsewhere".to_owned()],
+            ..UndoOutcome::default()
+        };
+        assert_eq!(
+            verdict(&drifted, Force::No, &remainder),
+            "Everything else is as it was before. Still active: net.\n"
+        );
     }
 
     #[test]

@@ -95,7 +95,7 @@ mod tests {
         let needless: Vec<_> = WITHOUT.iter().filter(|name| !missing.contains(name)).collect();
         assert!(
             unlisted.is_empty() && needless.is_empty(),
-            "a knob needs a value in BALANCED, STRICT or BY_NAME, or a place in WITHOUT: {unlisted:?}; in both: {needless:?}"
+            "a knob needs a value in BALANCED, STRICT or BY_NAME, or a place in WITHOUT: {unlisted:?}; needless in WITHOUT: {needless:?}"
         );
     }
 }

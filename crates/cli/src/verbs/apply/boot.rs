@@ -95,7 +95,7 @@ fn skipped(why: &str, screen: &mut Screen) -> Status {
         schema: "quietcore.apply/1",
         skipped: why,
     });
-    screen.text(&format!("Nothing was done: {why}.\n"));
+    screen.verdict(&format!("Nothing was done: {why}.\n"));
     Status::Done
 }
 

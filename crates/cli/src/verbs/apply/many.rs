@@ -1,7 +1,7 @@
 //! `apply` without arguments: applies every declared partition and reports each separately.
 
 use super::planned_declaration::PlannedDeclaration;
-use super::{AppliedPartition, ApplyReason, Args, NameConflict, apply_declaration};
+use super::{AppliedPartition, ApplyReason, Args, DeclaredCount, NameConflict, apply_declaration};
 use crate::plans;
 use apply::ChangeEntry;
 use machine::CpuSet;
@@ -92,6 +92,10 @@ pub fn apply_all(
         room: NameConflict::Beside,
     };
     let mut all: Vec<Result<AppliedPartition, Failure>> = Vec::new();
+    let together = match file.declarations.len() {
+        0 | 1 => DeclaredCount::One,
+        _ => DeclaredCount::Several,
+    };
     for declaration in &file.declarations {
         let planned = PlannedDeclaration::read(session, declaration, &reserved);
         let step = StepLine::start(&format!("partition {}", declaration.name()), screen);
@@ -99,11 +103,9 @@ pub fn apply_all(
         drop(step);
         match &brought {
             Ok(brought) => {
-                let text = format!(
-                    "{}:\n{}",
-                    declaration.name(),
-                    brought.text(&brought.next(limit), &brought.applied.findings, screen)
-                );
+                let gap = if all.is_empty() { "" } else { "\n" };
+                let body = brought.text(&brought.next(limit, together), &brought.applied.findings, screen);
+                let text = format!("{gap}{}:\n{body}", declaration.name());
                 screen.report(&brought.verdict(), &text);
             }
             Err(_) => screen.verdict(&format!("{}: left alone\n", declaration.name())),

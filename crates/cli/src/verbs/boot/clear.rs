@@ -31,7 +31,7 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
         mut work,
     }) = all_work(&scene)?
     else {
-        screen.text("The boot files contain no parameters from quietcore.\n");
+        screen.verdict("The boot files contain no parameters from quietcore.\n");
         // A value has its keys in order, as this document always had.
         screen.json(&serde_json::json!(BootChangeJson::nothing("clear", mode)));
         return Ok(Status::Done);
@@ -49,9 +49,13 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
         let change = scene.change(RecordedWords::default(), &work);
         perform(session, &changing, &change, loader, None)?;
     }
-    super::finish(&shown, "Removed. The next boot is without them.", screen);
-    Ok(match work.left.is_empty() {
-        true => Status::Done,
-        false => Status::Conflict,
-    })
+    let (next, status) = match work.left.is_empty() {
+        true => ("Removed. The next boot is without them.", Status::Done),
+        false => (
+            "Removed, except for what another program changed since. The next boot is without the rest.",
+            Status::Conflict,
+        ),
+    };
+    super::finish(&shown, next, screen);
+    Ok(status)
 }

@@ -7,7 +7,6 @@ use apply::{
 };
 use machine::Machine;
 use plan::Intent;
-use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Once;
@@ -57,28 +56,28 @@ pub fn isolate_by(
     act(kernel, disk, &request)
 }
 
-thread_local! {
-    /// Whether a panic of this thread is expected.
-    static EXPECTED: Cell<bool> = const { Cell::new(false) };
-}
+/// The panic of a simulated kill.
+pub const KILLED: &str = "killed";
 
 /// Installed once: the hook belongs to the process, and a test on another thread may fail at the same time.
 static HOOK: Once = Once::new();
 
-/// Returns whether the tool was killed, which the simulation does with a panic. That panic prints nothing.
+/// Returns whether the tool was killed, which the simulation does with a panic. That panic prints nothing; any other one
+/// fails the test.
 pub fn dies(act: impl FnOnce()) -> bool {
     HOOK.call_once(|| {
         let usual = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
-            if !EXPECTED.get() {
+            if panic.payload().downcast_ref::<&str>() != Some(&KILLED) {
                 usual(panic);
             }
         }));
     });
-    EXPECTED.set(true);
-    let died = catch_unwind(AssertUnwindSafe(act)).is_err();
-    EXPECTED.set(false);
-    died
+    match catch_unwind(AssertUnwindSafe(act)) {
+        Ok(()) => false,
+        Err(panic) if panic.downcast_ref::<&str>() == Some(&KILLED) => true,
+        Err(panic) => std::panic::resume_unwind(panic),
+    }
 }
 
 /// Checks that two states are equal. A failure shows only the differences.

@@ -14,12 +14,14 @@ mod system;
 
 pub use disk::{SimDisk, directory};
 
+use acting::KILLED;
 use machine::CpuSet;
 use root::{Live, Ownership, Root, RootError};
 use settings::SETTINGS;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::fs;
+use std::panic::panic_any;
 use std::path::Path;
 
 /// The kernel version whose rules apply.
@@ -438,14 +440,14 @@ impl SimKernel {
             self.switch(cpu, "0");
         }
         match self.death.get() {
-            Death::Before(at) if at == step => panic!("killed"),
+            Death::Before(at) if at == step => panic_any(KILLED),
             Death::Torn(at) if at == step => {
                 let _ = act(RecordPart::Half);
-                panic!("killed")
+                panic_any(KILLED)
             }
             Death::After(at) if at == step => {
                 let _ = act(RecordPart::Whole);
-                panic!("killed")
+                panic_any(KILLED)
             }
             _ => act(RecordPart::Whole),
         }
