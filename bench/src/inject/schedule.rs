@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn a_schedule_that_does_not_fit_is_refused_with_the_needed_time() {
-        let said = of(&[5_000_000; 10], 50, 1).unwrap_err().to_string();
-        assert!(said.contains("need 53 ms"), "{said}");
+        let message = of(&[5_000_000; 10], 50, 1).unwrap_err().to_string();
+        assert!(message.contains("need 53 ms"), "{message}");
     }
 }

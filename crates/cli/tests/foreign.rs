@@ -177,8 +177,8 @@ fn a_target_that_exceeds_its_memory_limit_fails() {
     let uses = |run: fn(&[u8])| catch_unwind(|| limits::run_within("cpu_lists", run, b"0-3"));
     assert!(uses(|_| drop(std::hint::black_box(vec![1_u8; 15 << 20]))).is_ok());
     let panic = uses(|_| drop(std::hint::black_box(vec![1_u8; 17 << 20]))).unwrap_err();
-    let said = panic.downcast_ref::<String>().unwrap();
-    assert!(said.contains("target cpu_lists used 17825792 bytes"), "{said}");
+    let message = panic.downcast_ref::<String>().unwrap();
+    assert!(message.contains("target cpu_lists used 17825792 bytes"), "{message}");
 }
 
 #[test]

@@ -310,7 +310,7 @@ mod tests {
 
     #[test]
     fn documented_examples_of_bitcalc_give_the_documented_results() {
-        for (words, said) in [
+        for (words, printed) in [
             (&["#0-3 #4-6 xor"][..], "7f\n"),
             (&["7f f and 3 xor"], "0c\n"),
             (&["#1-2,4-5 #2-4 xor"], "2a\n"),
@@ -330,13 +330,13 @@ mod tests {
             (&["#"], "\n"),
             (&["c", "--"], "c\n"),
         ] {
-            assert_eq!(output_of(words).as_deref(), Ok(said), "{words:?}");
+            assert_eq!(output_of(words).as_deref(), Ok(printed), "{words:?}");
         }
     }
 
     #[test]
     fn errors_are_worded_as_bitcalc_words_them() {
-        for (words, said) in [
+        for (words, printed) in [
             (
                 &["xor"][..],
                 "Error while parsing binary operator 'xor': Need two values, but 0 available",
@@ -377,7 +377,7 @@ mod tests {
         ] {
             assert_eq!(
                 output_of(words).as_ref().map_err(String::as_str),
-                Err(said),
+                Err(printed),
                 "{words:?}"
             );
         }
@@ -387,8 +387,11 @@ mod tests {
     fn the_stack_of_a_script_is_limited() {
         let full = "&100000 ".repeat(64);
         assert!(output_of(&[&full]).is_ok());
-        let said = output_of(&[&format!("{full} 1")]).unwrap_err();
-        assert!(said.ends_with("more than 67108864 bits are on the stack"), "{said}");
+        let printed = output_of(&[&format!("{full} 1")]).unwrap_err();
+        assert!(
+            printed.ends_with("more than 67108864 bits are on the stack"),
+            "{printed}"
+        );
         assert!(
             output_of(&[&format!("{full} and 1")]).is_ok(),
             "an operator frees what it takes"

@@ -45,7 +45,7 @@ pub fn run(args: &[OsString], session: &Session, screen: &mut Screen) -> Status 
             return Status::Done;
         }
         Ok(Some(wanted)) => wanted.run(session, screen),
-        Err(said) => Err(CountError::Usage(said)),
+        Err(message) => Err(CountError::Usage(message)),
     };
     ended.unwrap_or_else(|error| {
         screen.note(&format!("count_ticks: {error}\n"));
@@ -334,7 +334,7 @@ mod tests {
         for help in ["", "-h", "--help", "-c 1 -h"] {
             assert_eq!(parse(help), Ok(None), "{help}");
         }
-        for (line, said) in [
+        for (line, message) in [
             ("sleep 1", "The --cpu option is mandatory"),
             ("--start", "The --cpu option is mandatory"),
             ("-c 1", "Missing command"),
@@ -345,7 +345,7 @@ mod tests {
             ("--file -b", "Option --file requires an argument"),
             ("-x", "Invalid option -x"),
         ] {
-            assert_eq!(parse(line), Err(said.to_owned()), "{line}");
+            assert_eq!(parse(line), Err(message.to_owned()), "{line}");
         }
     }
 

@@ -176,9 +176,9 @@ mod tests {
                 AT_ONCE
             )
         );
-        let told = std::fs::read_to_string(&out).unwrap();
-        assert_eq!(told.lines().count(), WAITING);
-        assert!(told.contains("line 0\n"));
+        let reported = std::fs::read_to_string(&out).unwrap();
+        assert_eq!(reported.lines().count(), WAITING);
+        assert!(reported.contains("line 0\n"));
     }
 
     /// The daemon blocks every signal to receive them one by one. A command must start with none blocked.

@@ -106,9 +106,9 @@ mod tests {
         let never: DeclarationCheck = &|_| Err(Failure::usage("no CPU 99", "this machine has 2", "name others"));
         let mut is_kept = |fits: DeclarationCheck, words: &str| {
             assert!(configuration.is_changed(&session), "{words}");
-            let said = configuration.reload(&session, fits).unwrap_err().reason();
-            assert!(said.contains(words), "{said}");
-            assert_eq!(configuration.error.as_ref(), Some(&said));
+            let message = configuration.reload(&session, fits).unwrap_err().reason();
+            assert!(message.contains(words), "{message}");
+            assert_eq!(configuration.error.as_ref(), Some(&message));
             assert!(!configuration.is_changed(&session), "it is told once: {words}");
             let file = configuration.file.as_ref().unwrap();
             assert_eq!(file.declarations[0].name().as_str(), "audio");

@@ -165,11 +165,11 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         outlets.path = dir.path().join("log");
         outlets.write_line(&line, false);
-        let said = outlets.recovered(3).unwrap();
+        let printed = outlets.recovered(3).unwrap();
         assert!(
-            said.message.starts_with("2 lines before this one are lost"),
+            printed.message.starts_with("2 lines before this one are lost"),
             "{}",
-            said.message
+            printed.message
         );
         assert_eq!((outlets.last_error(), outlets.recovered(4)), (None, None));
     }
@@ -187,7 +187,10 @@ mod tests {
         full.place().unwrap();
         full.write_line(&line, false);
         full.check_first_write().unwrap();
-        assert!(full.last_error().is_some_and(|told| told.ends_with("1 lines lost")));
+        assert!(
+            full.last_error()
+                .is_some_and(|reported| reported.ends_with("1 lines lost"))
+        );
         let error = DaemonLog::new(&dir.path().join("x/y.jsonl")).place().unwrap_err();
         assert!(error.why.starts_with("there is no folder "), "{}", error.why);
         DaemonLog::new(Path::new(crate::LOG)).place().unwrap();

@@ -184,14 +184,14 @@ mod tests {
     /// Creates threads that start and end; `told` gets each number while the thread exists.
     fn run_short_threads(count: u32, mut told: impl FnMut(u32)) {
         for _ in 0..count {
-            let (say, said) = std::sync::mpsc::channel();
+            let (say, message) = std::sync::mpsc::channel();
             let (end, ended) = std::sync::mpsc::channel::<()>();
             let thread = std::thread::spawn(move || {
                 say.send(rustix::thread::gettid().as_raw_nonzero().get().unsigned_abs())
                     .unwrap();
                 let _ = ended.recv();
             });
-            told(said.recv().unwrap());
+            told(message.recv().unwrap());
             drop(end);
             thread.join().unwrap();
         }

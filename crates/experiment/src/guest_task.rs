@@ -113,7 +113,7 @@ mod tests {
     #[test]
     fn guest_messages_survive_a_round_trip() {
         let place = RunPosition { block: 2, cell: 11 };
-        let said = [
+        let messages = [
             GuestMessage::Up(GuestIdentity {
                 release: Some("6.1".to_owned()),
                 cmdline: None,
@@ -130,9 +130,9 @@ mod tests {
             GuestMessage::Done,
         ];
         let mut frames = Frames::default();
-        said.iter().for_each(|told| frames.push(&told.frame()));
-        let heard = std::iter::from_fn(|| frames.take()).map(|(name, body)| GuestMessage::of(&name, body));
-        assert_eq!(heard.collect::<Vec<_>>(), said.map(Some));
+        messages.iter().for_each(|reported| frames.push(&reported.frame()));
+        let received = std::iter::from_fn(|| frames.take()).map(|(name, body)| GuestMessage::of(&name, body));
+        assert_eq!(received.collect::<Vec<_>>(), messages.map(Some));
         for (name, body) in [
             ("", ""),
             ("result/1", ""),

@@ -54,13 +54,13 @@ mod tests {
 
     #[test]
     fn the_release_is_read_from_an_image_and_other_files_are_refused() {
-        let said = b"6.1.0-56-amd64 (debian-kernel@lists.debian.org) #1 SMP\0";
-        assert_eq!(release(&image(0x200, said)).as_deref(), Ok("6.1.0-56-amd64"));
+        let message = b"6.1.0-56-amd64 (debian-kernel@lists.debian.org) #1 SMP\0";
+        assert_eq!(release(&image(0x200, message)).as_deref(), Ok("6.1.0-56-amd64"));
         for (bytes, why) in [
             (Vec::new(), ImageError::NoImage),
             (b"\x7fELF".repeat(0x100), ImageError::NoImage),
-            (image(0, said), ImageError::NoRelease),
-            (image(u16::MAX, said), ImageError::NoRelease),
+            (image(0, message), ImageError::NoRelease),
+            (image(u16::MAX, message), ImageError::NoRelease),
             (image(0x200, b"6.1.0"), ImageError::NoRelease),
             (image(0x200, b" \0"), ImageError::NoRelease),
             (image(0x200, b"6.1\x1b[2J \0"), ImageError::NoRelease),

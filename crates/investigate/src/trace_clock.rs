@@ -150,8 +150,8 @@ mod tests {
     #[test]
     fn the_best_supported_clock_is_selected() {
         // As a kernel does: it rejects an unknown clock, and the last accepted one stays.
-        let taken = |has: &[&str], asked| {
-            let wanted = settings(asked);
+        let taken = |has: &[&str], requested| {
+            let wanted = settings(requested);
             let took = wanted.iter().rfind(|setting| has.contains(&setting.value.as_str()));
             took.map(|setting| setting.value.clone())
         };

@@ -149,8 +149,8 @@ mod tests {
     fn check(path: &str, name: &str, command: &str) {
         let found = cgroup_owner(&path.replace("ID", ID));
         assert_eq!(found.as_ref().map(Tenant::name).unwrap_or_default(), name, "of {path}");
-        let told = found.map(|found| found.command("0-2")).unwrap_or_default();
-        assert!(told.starts_with(command), "{path}: {told}");
+        let reported = found.map(|found| found.command("0-2")).unwrap_or_default();
+        assert!(reported.starts_with(command), "{path}: {reported}");
     }
 
     #[test]

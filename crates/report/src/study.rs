@@ -219,7 +219,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     fn compared(verdict: Verdict) -> SetComparison {
-        let asked = Quantity {
+        let requested = Quantity {
             thread: "CPU 1".to_owned(),
             kind: SeriesKind::Latency,
             basis: Basis::Samples,
@@ -241,7 +241,7 @@ mod tests {
             other: "b".to_owned(),
             other_runs: 4,
             run_ns: None,
-            answers: vec![(asked, answer)],
+            answers: vec![(requested, answer)],
             withheld: None,
             not_representative: BTreeMap::new(),
             one_after_the_other: false,

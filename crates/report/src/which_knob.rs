@@ -209,7 +209,7 @@ mod tests {
 
     /// A comparison with one answer, with that p-value.
     fn compared(other_mean: f64, verdict: Verdict, p: f64) -> SetComparison {
-        let asked = Quantity {
+        let requested = Quantity {
             thread: "CPU 1".to_owned(),
             kind: SeriesKind::Latency,
             basis: Basis::Samples,
@@ -232,7 +232,7 @@ mod tests {
             other: "b".to_owned(),
             other_runs: 8,
             run_ns: None,
-            answers: vec![(asked, answer)],
+            answers: vec![(requested, answer)],
             withheld: None,
             not_representative: BTreeMap::new(),
             one_after_the_other: false,

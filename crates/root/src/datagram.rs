@@ -36,9 +36,9 @@ mod tests {
         assert_eq!(send(shown, b"x").unwrap_err().errno(), Some(libc::ENOENT));
         let listener = std::os::unix::net::UnixDatagram::bind(&path).unwrap();
         send(shown, b"READY=1").unwrap();
-        let mut heard = [0; 32];
-        let length = listener.recv(&mut heard).unwrap();
-        assert_eq!(&heard[..length], b"READY=1");
+        let mut received = [0; 32];
+        let length = listener.recv(&mut received).unwrap();
+        assert_eq!(&received[..length], b"READY=1");
         assert!(send("@no such name of quietcore", b"x").is_err());
     }
 }

@@ -224,9 +224,9 @@ mod tests {
             )
         };
         let seen = |has_program| {
-            let (good, said) = run(&there.query_command(), b"");
-            assert!(good, "{said}");
-            assert_eq!(BoardFacts::of(&said).unwrap().has_program, has_program);
+            let (good, message) = run(&there.query_command(), b"");
+            assert!(good, "{message}");
+            assert_eq!(BoardFacts::of(&message).unwrap().has_program, has_program);
         };
         seen(false);
         // A truncated copy leaves nothing behind.

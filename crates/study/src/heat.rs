@@ -54,30 +54,33 @@ mod tests {
     use super::*;
 
     fn heats(cell: &str, all: &[i64]) -> Vec<Heat> {
-        let told = |degrees: i64| Temperature {
+        let reported = |degrees: i64| Temperature {
             sensor: "cpu-thermal".to_owned(),
             millidegrees_c: degrees * 1_000,
         };
         let heat = |(place, degrees): (usize, &i64)| Heat {
             cell: cell.to_owned(),
             repetition: place + 1,
-            before: told(degrees - 1),
-            after: told(degrees + 1),
+            before: reported(degrees - 1),
+            after: reported(degrees + 1),
         };
         all.iter().enumerate().map(heat).collect()
     }
 
     #[test]
     fn only_clearly_different_temperatures_are_reported() {
-        let told = |one: &[i64], two: &[i64]| {
+        let reported = |one: &[i64], two: &[i64]| {
             let all = [heats("a", one), heats("b", two)].concat();
             apart(&all, "a", "b")
         };
-        assert_eq!(told(&[41, 44], &[66, 62]), Some([[41_000, 44_000], [62_000, 66_000]]));
-        assert!(told(&[66, 62], &[41, 44]).is_some());
-        assert_eq!(told(&[41, 63], &[66, 62]), None, "one was as warm");
-        assert_eq!(told(&[41, 42], &[44, 45]), None, "three degrees");
-        assert_eq!(told(&[41], &[66]), None, "one run of each");
-        assert_eq!(told(&[], &[66, 62]), None);
+        assert_eq!(
+            reported(&[41, 44], &[66, 62]),
+            Some([[41_000, 44_000], [62_000, 66_000]])
+        );
+        assert!(reported(&[66, 62], &[41, 44]).is_some());
+        assert_eq!(reported(&[41, 63], &[66, 62]), None, "one was as warm");
+        assert_eq!(reported(&[41, 42], &[44, 45]), None, "three degrees");
+        assert_eq!(reported(&[41], &[66]), None, "one run of each");
+        assert_eq!(reported(&[], &[66, 62]), None);
     }
 }

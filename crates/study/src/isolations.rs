@@ -221,7 +221,7 @@ pub(crate) fn switches<'a>(
             line,
         });
     }
-    if let Some(knobs) = knobs.filter(|said| said.get_ref().is_empty()) {
+    if let Some(knobs) = knobs.filter(|message| message.get_ref().is_empty()) {
         let line = context.line(&knobs.span());
         return Err(StudyError::new(
             line,

@@ -257,19 +257,19 @@ mod tests {
             function: format!("{event}_function"),
             missed: None,
         };
-        let mut told = SendersReport {
+        let mut reported = SendersReport {
             by: SenderSource::Kprobes,
             probes: vec![probe("asks_one"), probe("calls_one")],
             refused: Vec::new(),
             why: None,
         };
         let missed = |of: [u64; 2]| [("calls_one".to_owned(), of[0]), ("asks_one".to_owned(), of[1])];
-        assert!(!told.text().contains("lost"), "nobody knows: {}", told.text());
-        told.missed(&missed([0, 0]));
-        assert!(!told.text().contains("lost"), "{}", told.text());
-        told.missed(&missed([40, 2]));
-        assert!(told.text().contains("\n  42 calls"), "{}", told.text());
-        let each: Vec<Option<u64>> = told.probes.iter().map(|probe| probe.missed).collect();
+        assert!(!reported.text().contains("lost"), "nobody knows: {}", reported.text());
+        reported.missed(&missed([0, 0]));
+        assert!(!reported.text().contains("lost"), "{}", reported.text());
+        reported.missed(&missed([40, 2]));
+        assert!(reported.text().contains("\n  42 calls"), "{}", reported.text());
+        let each: Vec<Option<u64>> = reported.probes.iter().map(|probe| probe.missed).collect();
         assert_eq!(each, [Some(2), Some(40)]);
     }
 }

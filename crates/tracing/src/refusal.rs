@@ -117,7 +117,7 @@ mod tests {
     #[test]
     fn a_busy_file_is_a_conflict_and_a_large_value_names_the_option() {
         let session = Session::live(&terminal::StandardError::Normal);
-        let told = |errno| {
+        let reported = |errno| {
             refused(
                 &session,
                 RootError::Io {
@@ -127,12 +127,12 @@ mod tests {
                 },
             )
         };
-        let busy = told(libc::EBUSY);
+        let busy = reported(libc::EBUSY);
         assert!(
             busy.status == Status::Conflict && busy.what.ends_with("current_tracer"),
             "{busy:?}"
         );
-        let large = told(libc::ENOMEM);
+        let large = reported(libc::ENOMEM);
         assert!(
             large.status == Status::Unable && large.next.contains("--buffer"),
             "{large:?}"

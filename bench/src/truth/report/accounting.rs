@@ -55,7 +55,12 @@ pub(crate) fn wake_ups(results: &Results) -> (Section, Vec<BenchClaim>) {
                     cell(unreported, 0),
                     late.flatten().map_or_else(
                         || "-".to_owned(),
-                        |(due, told)| format!("{told:.0} of {due:.0} ({:.0} %)", 100.0 * told / due.max(1.0)),
+                        |(due, was_reported)| {
+                            format!(
+                                "{was_reported:.0} of {due:.0} ({:.0} %)",
+                                100.0 * was_reported / due.max(1.0)
+                            )
+                        },
                     ),
                 ]);
             }

@@ -366,10 +366,10 @@ fn a_failed_tool_rolls_everything_back_and_its_output_is_reported() {
     let before = machine.dump();
     machine.broken.set(Some(()));
     let error = machine.change(&disk, Some(FIRST)).unwrap_err();
-    let said = error.to_string();
+    let message = error.to_string();
     assert!(
-        said.contains("update-grub failed: exit status: 1: no space left"),
-        "{said}"
+        message.contains("update-grub failed: exit status: 1: no space left"),
+        "{message}"
     );
     assert_eq!(machine.dump(), before);
     assert!(BootNotes::read(&disk).unwrap().own_words() == RecordedWords::default());

@@ -48,8 +48,8 @@ fn a_refused_interrupt_is_reported_with_a_fix_and_left_unchanged() {
                 .filter(|finding| finding.subject == ETH0)
                 .collect();
             assert_eq!(named.len(), 1, "{what}: {:?}", applied.findings);
-            let (said, todo) = (&named[0].message, &named[0].fix);
-            assert!(said.contains(why) && todo.contains(fix), "{what}: {said}; {todo}");
+            let (printed, todo) = (&named[0].message, &named[0].fix);
+            assert!(printed.contains(why) && todo.contains(fix), "{what}: {printed}; {todo}");
             // A mask that the kernel refuses to every program is a fact; there is nothing to fix.
             let is_fact = matches!(errno, libc::EIO | libc::EPERM);
             let level = if is_fact { Level::Info } else { Level::Warning };

@@ -101,8 +101,8 @@ fn repairs_are_active_and_undo_restores_the_state_before_the_partition() {
             standing.into_iter().flat_map(|one| one.drift).collect::<Vec<_>>()
         };
         // A value that was already right at apply was not written, so it cannot drift. A new plan finds it.
-        let told = drift(&kernel).iter().any(|one| one.subject == ETH0);
-        assert_eq!(told, is_written, "{what}");
+        let reported = drift(&kernel).iter().any(|one| one.subject == ETH0);
+        assert_eq!(reported, is_written, "{what}");
         let mended = repair_rt(&kernel, &disk);
         assert_eq!(mended.entries.len(), 3, "{what}: {mended:?}");
         assert_eq!(kernel.get(ETH0).trim(), "0-1", "{what}");
@@ -169,7 +169,7 @@ fn a_refused_repair_is_reported_and_the_rest_is_repaired() {
 /// count as lost.
 #[test]
 fn changes_refused_at_apply_differ_from_those_refused_later() {
-    let told = |kernel: &SimKernel, disk: &SimDisk| {
+    let reported = |kernel: &SimKernel, disk: &SimDisk| {
         let journal = Journal::open(disk).unwrap().unwrap();
         let all = active_partitions(kernel, &journal, &read(kernel));
         let rt = all.into_iter().find(|one| one.intent.name.as_str() == "rt").unwrap();
@@ -183,27 +183,39 @@ fn changes_refused_at_apply_differ_from_those_refused_later() {
         isolate_and_break(&kernel, &disk);
         kernel.refuse(ETH0, libc::EROFS);
         repair_rt(&kernel, &disk);
-        assert_eq!(told(&kernel, &disk), (false, true, true), "{rules:?}: refused later");
+        assert_eq!(
+            reported(&kernel, &disk),
+            (false, true, true),
+            "{rules:?}: refused later"
+        );
         kernel.allow(ETH0);
         repair_rt(&kernel, &disk);
-        assert_eq!(told(&kernel, &disk), (false, false, false), "{rules:?}: taken again");
+        assert_eq!(
+            reported(&kernel, &disk),
+            (false, false, false),
+            "{rules:?}: taken again"
+        );
 
         let kernel = wrong_before(rules);
         let disk = SimDisk::new(&kernel);
         kernel.refuse(ETH0, libc::EIO);
         isolate_and_break(&kernel, &disk);
         assert_eq!(
-            told(&kernel, &disk),
+            reported(&kernel, &disk),
             (true, false, false),
             "{rules:?}: refused at first"
         );
         repair_rt(&kernel, &disk);
-        assert_eq!(told(&kernel, &disk), (true, false, false), "{rules:?}: and again");
+        assert_eq!(reported(&kernel, &disk), (true, false, false), "{rules:?}: and again");
         kernel.allow(ETH0);
         repair_rt(&kernel, &disk);
-        assert_eq!(told(&kernel, &disk), (false, false, false), "{rules:?}: taken later");
+        assert_eq!(
+            reported(&kernel, &disk),
+            (false, false, false),
+            "{rules:?}: taken later"
+        );
         kernel.put(ETH0, "2-3\n");
-        assert_eq!(told(&kernel, &disk), (false, false, true), "{rules:?}: and lost");
+        assert_eq!(reported(&kernel, &disk), (false, false, true), "{rules:?}: and lost");
     }
 }
 

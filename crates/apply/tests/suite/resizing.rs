@@ -200,8 +200,12 @@ fn a_journal_does_not_grow_with_every_resize() {
         // Later record numbers have more digits.
         assert!(late < early + early / 4, "{rules:?}: {early} bytes, then {late}");
         // No layer of the history is lost.
-        let told = apply::history(&disk).unwrap();
-        let begun: usize = told.journals.iter().map(|journal| apply::layers(journal).len()).sum();
+        let reported = apply::history(&disk).unwrap();
+        let begun: usize = reported
+            .journals
+            .iter()
+            .map(|journal| apply::layers(journal).len())
+            .sum();
         assert_eq!(begun, TURNS + 1, "{rules:?}");
         let undone = undo(&kernel, &disk, UndoTarget::Last, Force::No).unwrap();
         assert!(undone.equal(), "{rules:?}: {:?}", undone.remains());

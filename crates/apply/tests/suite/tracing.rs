@@ -204,8 +204,8 @@ fn the_former_buffer_size_of_one_cpu_is_restored() {
         let one = holder(&kernel, 100);
         hold(&kernel, &disk, &tracefs, one, &in_the_shared_trace()).unwrap();
         kernel.put(&format!("{TOP}/{SIZE}"), &format!("{says}\n"));
-        let told = release_own(&kernel, &disk, &tracefs, one).unwrap();
-        assert_eq!(told.len(), left, "{says}: {told:?}");
+        let reported = release_own(&kernel, &disk, &tracefs, one).unwrap();
+        assert_eq!(reported.len(), left, "{says}: {reported:?}");
         assert_eq!(at(&kernel, SIZE).unwrap().trim(), back, "{says}");
     }
     let work = |kernel: &SimKernel, disk: &SimDisk| {

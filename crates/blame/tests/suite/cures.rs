@@ -74,7 +74,7 @@ fn cure_text(row: &Interruption, ground: &CureContext) -> String {
 
 #[test]
 fn a_cpu_that_balances_for_others_needs_its_partition_recreated() {
-    let asked = row(Class::FunctionCall, "function call: nohz_csd_func");
+    let wanted_cpus = row(Class::FunctionCall, "function call: nohz_csd_func");
     let softirq = row(Class::SoftSched, "sched");
     let mut shield = partition("rt", "2");
     shield.take("cpuset_partition=root").unwrap();
@@ -82,7 +82,7 @@ fn a_cpu_that_balances_for_others_needs_its_partition_recreated() {
         in_force: vec![shield],
         ..open()
     };
-    for row in [&asked, &softirq] {
+    for row in [&wanted_cpus, &softirq] {
         assert_eq!(cure_text(row, &open()), "quietcore apply --cpus 2");
         assert!(cure_text(row, &isolated()).starts_with("quietcore apply --resize --partition rt --cpus 2"));
         assert!(
@@ -147,19 +147,19 @@ fn every_row_gets_a_valid_command_or_a_reason() {
     };
     for ground in [open(), isolated(), refused] {
         for row in all() {
-            let told = cure_text(&row, &ground);
-            if let Some(why) = told.strip_prefix("nothing: ") {
-                assert!(why.len() > 15, "{row:?}: {told}");
+            let reported = cure_text(&row, &ground);
+            if let Some(why) = reported.strip_prefix("nothing: ") {
+                assert!(why.len() > 15, "{row:?}: {reported}");
                 continue;
             }
-            assert!(told.starts_with("quietcore "), "{row:?}: {told}");
-            let words: Vec<&str> = told.split(' ').collect();
+            assert!(reported.starts_with("quietcore "), "{row:?}: {reported}");
+            let words: Vec<&str> = reported.split(' ').collect();
             for pair in words.windows(2).filter(|pair| pair[0] == "--with") {
                 let (name, value) = match pair[1].split_once('=') {
                     Some((name, value)) => (name, Some(value)),
                     None => (pair[1], None),
                 };
-                let knob = knobs::knob(name).unwrap_or_else(|| panic!("{told}: no such knob"));
+                let knob = knobs::knob(name).unwrap_or_else(|| panic!("{reported}: no such knob"));
                 assert_eq!(knob.name, name);
                 knob.check(value).unwrap();
             }
@@ -174,8 +174,8 @@ fn a_cpu_that_cannot_be_isolated_gets_the_reason_and_no_command() {
         ..open()
     };
     for row in all() {
-        let told = cure_text(&row, &refused);
-        assert!(!told.contains("--cpus"), "{row:?}: {told}");
+        let reported = cure_text(&row, &refused);
+        assert!(!reported.contains("--cpus"), "{row:?}: {reported}");
     }
     assert!(cure_text(&row(Class::Preemption, "make"), &refused).contains("the lowest online CPU"));
 }

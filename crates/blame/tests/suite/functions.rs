@@ -88,15 +88,15 @@ fn time_belongs_to_the_innermost_function() {
     start_function(&mut stream, 1_750, FLUSH, 1);
     returns(&mut stream, 1_800, FLUSH, 1);
     returns(&mut stream, 1_900, TICK, 0);
-    let told = gap_functions(&stream, &[gap(1_000, 2_000)], 3);
+    let reported = gap_functions(&stream, &[gap(1_000, 2_000)], 3);
     assert_eq!(
-        rows(&told[0]),
+        rows(&reported[0]),
         [
             ("flush_tlb_func", 2, 550, "tick_nohz_handler".to_owned()),
             ("tick_nohz_handler", 1, 250, String::new()),
         ]
     );
-    assert_eq!((told[0].duration_ns, told[0].in_functions_ns), (1_000, 800));
+    assert_eq!((reported[0].duration_ns, reported[0].in_functions_ns), (1_000, 800));
 }
 
 #[test]
@@ -114,9 +114,9 @@ fn a_preempted_thread_continues_in_its_function() {
     // Functions on another CPU do not count.
     stream.on(0, 60, 0);
     start_function(&mut stream, 810, FLUSH, 0);
-    let told = gap_functions(&stream, &[gap(100, 1_000)], 3);
+    let reported = gap_functions(&stream, &[gap(100, 1_000)], 3);
     assert_eq!(
-        rows(&told[0]),
+        rows(&reported[0]),
         [
             ("vmstat_update", 1, 400, String::new()),
             ("membarrier", 1, 270, String::new()),
@@ -133,8 +133,8 @@ fn only_the_longest_gaps_are_stored_each_with_its_functions() {
         start_function(&mut stream, at + 10, function, 0);
         returns(&mut stream, at + 60, function, 0);
     }
-    let told = gap_functions(&stream, &[gap(100, 200), gap(1_000, 1_900), gap(5_000, 5_500)], 2);
-    let named: Vec<_> = told
+    let reported = gap_functions(&stream, &[gap(100, 200), gap(1_000, 1_900), gap(5_000, 5_500)], 2);
+    let named: Vec<_> = reported
         .iter()
         .map(|of| (of.duration_ns, of.functions[0].name.as_str()))
         .collect();
@@ -147,8 +147,8 @@ fn a_function_started_before_the_gap_has_time_but_no_call() {
     stream.on(1, 100, 0);
     start_function(&mut stream, 100, TICK, 0);
     returns(&mut stream, 700, TICK, 0);
-    let told = gap_functions(&stream, &[gap(500, 1_000)], 1);
-    assert_eq!(rows(&told[0]), [("tick_nohz_handler", 0, 200, String::new())]);
+    let reported = gap_functions(&stream, &[gap(500, 1_000)], 1);
+    assert_eq!(rows(&reported[0]), [("tick_nohz_handler", 0, 200, String::new())]);
 }
 
 #[test]
@@ -174,12 +174,16 @@ fn time_in_a_function_counts_only_up_to_a_loss() {
     start_function(&mut stream, 5_000, FLUSH, 0);
     let mut functions = Functions::new(&stream.formats, [1].into_iter(), 3).unwrap();
     functions.gaps(1, &[gap(50, 900), gap(6_000, 6_100)]);
-    for (event, told) in stream.events().zip([4_000, 4_500, 7_000]) {
+    for (event, reported) in stream.events().zip([4_000, 4_500, 7_000]) {
         functions.event(&event);
-        functions.pass(told);
+        functions.pass(reported);
     }
-    let told = functions.finish(&TestNames);
-    assert_eq!(told.iter().map(|of| of.in_functions_ns).sum::<u64>(), 0, "{told:?}");
+    let reported = functions.finish(&TestNames);
+    assert_eq!(
+        reported.iter().map(|of| of.in_functions_ns).sum::<u64>(),
+        0,
+        "{reported:?}"
+    );
 }
 
 #[test]
@@ -202,9 +206,9 @@ proptest! {
             }
         }
         let gaps: Vec<Gap> = (0..20).map(|place| gap(place * 200 + 50, place * 200 + 190)).collect();
-        let told = gap_functions(&stream, &gaps, 20);
-        prop_assert_eq!(told.len(), 20);
-        for of in told {
+        let reported = gap_functions(&stream, &gaps, 20);
+        prop_assert_eq!(reported.len(), 20);
+        for of in reported {
             let sum: u64 = of.functions.iter().map(|time| time.net_ns).sum();
             prop_assert!(of.in_functions_ns <= of.duration_ns);
             prop_assert_eq!(sum + of.left_out_ns, of.in_functions_ns);

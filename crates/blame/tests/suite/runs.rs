@@ -167,10 +167,10 @@ fn by_pages(file: &TraceFile, whose: &ThreadFilter) -> (Vec<ThreadPeriod>, u64, 
     let buffer = &file.buffers[0];
     let (mut runs, mut events, mut broken) = (Vec::new(), 0, 0);
     for cpu in &buffer.cpus {
-        let told = longest_run_of_pages(buffer, cpu, &formats, &comms, whose);
-        runs.extend(told.longest);
-        events += told.events;
-        broken += told.broken;
+        let reported = longest_run_of_pages(buffer, cpu, &formats, &comms, whose);
+        runs.extend(reported.longest);
+        events += reported.events;
+        broken += reported.broken;
     }
     (runs, events, broken)
 }

@@ -79,10 +79,10 @@ fn display_only_loaders_are_found_and_refuse_with_the_exact_line() {
             trial(&files, found.loader, &wanted, &limit).unwrap_err(),
         ];
         for error in refused {
-            let BootError::DisplayOnly { next: said, .. } = &error else {
+            let BootError::DisplayOnly { next: message, .. } = &error else {
                 panic!("{name}: {error}");
             };
-            assert!(said.ends_with(next), "{name}: {said}");
+            assert!(message.ends_with(next), "{name}: {message}");
             assert!(
                 error
                     .to_string()

@@ -29,7 +29,7 @@ fn judge(evidence: &CheckEvidence, case: &CheckCase, found: &mut Vec<CheckFindin
 fn parameter(case: &CheckCase, one: &ParameterCheck) -> Option<CheckFinding> {
     let answers = [&one.reached, &one.understood, &one.works];
     let first = |truth: Truth| answers.into_iter().find(|answer| answer.truth == truth);
-    let said = |level, id: FindingId, answer: &CheckAnswer| {
+    let message = |level, id: FindingId, answer: &CheckAnswer| {
         let found = CheckFinding::new(level, id, one.word.clone(), answer.because.clone()).fix(ADVICE);
         Some(
             answers
@@ -39,15 +39,15 @@ fn parameter(case: &CheckCase, one: &ParameterCheck) -> Option<CheckFinding> {
     };
     match one.outcome {
         ParameterOutcome::Works => None,
-        ParameterOutcome::Unknown => said(Level::Info, FindingId::BOOT_PARAMETER_UNSEEN, first(Truth::Unknown)?),
-        ParameterOutcome::Pending => said(Level::Info, FindingId::BOOT_PART_PENDING, &one.reached),
+        ParameterOutcome::Unknown => message(Level::Info, FindingId::BOOT_PARAMETER_UNSEEN, first(Truth::Unknown)?),
+        ParameterOutcome::Pending => message(Level::Info, FindingId::BOOT_PART_PENDING, &one.reached),
         ParameterOutcome::Reverted | ParameterOutcome::Broken => {
             // Next to a partition the line is a supplement; as the only means it is everything.
             let level = match (one.ours, &case.isolation.means) {
                 (Some(_), _) | (None, IsolationMeans::BootLine) => Level::Error,
                 (None, _) => Level::Warning,
             };
-            said(level, FindingId::BOOT_PARAMETER_BROKEN, first(Truth::No)?)
+            message(level, FindingId::BOOT_PARAMETER_BROKEN, first(Truth::No)?)
         }
     }
 }

@@ -208,7 +208,7 @@ fn every_breakage_is_found_with_its_repair() {
 
 #[test]
 fn deviations_that_were_never_promised_are_only_info() {
-    let told = |breaks: fn(&mut CheckFixture), id: &str| {
+    let reported = |breaks: fn(&mut CheckFixture), id: &str| {
         let mut bench = bench();
         breaks(&mut bench);
         let (found, verdict) = bench.judge();
@@ -220,8 +220,8 @@ fn deviations_that_were_never_promised_are_only_info() {
         );
         assert_eq!(verdict, CheckVerdict::Quiet, "{id}");
     };
-    told(|bench| bench.task(false).allowed = three(), "per-cpu-threads");
-    told(
+    reported(|bench| bench.task(false).allowed = three(), "per-cpu-threads");
+    reported(
         |bench| {
             let task = bench.task(true);
             task.allowed = three();
@@ -229,11 +229,11 @@ fn deviations_that_were_never_promised_are_only_info() {
         },
         "tasks-inside",
     );
-    told(
+    reported(
         |bench| bench.counters = ObservedActivity::Seen(counted(&[("28", Class::Device, 7)])),
         "interrupt-arrived",
     );
-    told(
+    reported(
         |bench| bench.counters = ObservedActivity::Seen(counted(&[("CAL", Class::FunctionCall, 7)])),
         "ipi-arrived",
     );
@@ -303,7 +303,7 @@ fn faults(minor_faults: u64, major_faults: u64) -> ThreadActivity {
 
 #[test]
 fn per_cpu_counts_are_reported_with_the_right_level() {
-    let told = |close: CloseActivity, limit: Option<&str>| {
+    let reported = |close: CloseActivity, limit: Option<&str>| {
         let mut bench = bench();
         if let Some(limit) = limit {
             let with = &mut bench.isolation.intent.with;
@@ -328,35 +328,38 @@ fn per_cpu_counts_are_reported_with_the_right_level() {
         threads: Vec::new(),
     };
     let is = |id: &str, level: Level| vec![(id.to_owned(), level)];
-    assert_eq!(told(everything(), None), Vec::new(), "nothing happened");
+    assert_eq!(reported(everything(), None), Vec::new(), "nothing happened");
     let mut close = everything();
     close.timeslices = Some(3);
-    assert_eq!(told(close, None), is("switches", Level::Info));
+    assert_eq!(reported(close, None), is("switches", Level::Info));
     let mut close = everything();
     close.frequency_changes = Some(3);
-    assert_eq!(told(close, None), is("frequency-changed", Level::Info));
+    assert_eq!(reported(close, None), is("frequency-changed", Level::Info));
     let mut close = everything();
     close.throttled = Some(3);
-    assert_eq!(told(close, None), is("throttled", Level::Warning));
+    assert_eq!(reported(close, None), is("throttled", Level::Warning));
     let mut close = everything();
     close.threads = vec![faults(4, 0)];
-    assert_eq!(told(close.clone(), None), is("page-faults", Level::Info));
+    assert_eq!(reported(close.clone(), None), is("page-faults", Level::Info));
     close.threads = vec![faults(4, 0), faults(0, 1)];
-    assert_eq!(told(close, None), is("page-faults", Level::Warning));
+    assert_eq!(reported(close, None), is("page-faults", Level::Warning));
     let mut close = everything();
     close.idle = Some(vec![entered("POLL", 0), entered("C1", 2)]);
-    assert_eq!(told(close.clone(), None), is("idle-states", Level::Info));
-    assert_eq!(told(close.clone(), Some("20")), is("idle-states", Level::Info));
-    assert_eq!(told(close.clone(), Some("n/a")), is("idle-too-deep", Level::Warning));
-    assert_eq!(told(close, Some("1")), is("idle-too-deep", Level::Warning));
+    assert_eq!(reported(close.clone(), None), is("idle-states", Level::Info));
+    assert_eq!(reported(close.clone(), Some("20")), is("idle-states", Level::Info));
+    assert_eq!(
+        reported(close.clone(), Some("n/a")),
+        is("idle-too-deep", Level::Warning)
+    );
+    assert_eq!(reported(close, Some("1")), is("idle-too-deep", Level::Warning));
     let mut close = everything();
     close.idle = None;
-    assert_eq!(told(close, None), is("not-counted", Level::Info));
+    assert_eq!(reported(close, None), is("not-counted", Level::Info));
     // Without the scheduler's counters, those of the threads are reported, and what they do not cover.
     let mut close = everything();
     (close.timeslices, close.threads) = (None, vec![faults(0, 0)]);
     let both = [is("switches", Level::Info), is("not-counted", Level::Info)].concat();
-    assert_eq!(told(close, None), both);
+    assert_eq!(reported(close, None), both);
 }
 
 #[test]

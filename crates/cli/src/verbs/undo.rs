@@ -309,10 +309,10 @@ mod tests {
                 "`undo --skip-changed` leaves it.\n",
             ),
         ] {
-            let said = text(&undone, "", Force::No, &UndoRemainder::default());
-            assert!(said.lines().next().unwrap().ends_with(end.trim_end()), "{said}");
+            let message = text(&undone, "", Force::No, &UndoRemainder::default());
+            assert!(message.lines().next().unwrap().ends_with(end.trim_end()), "{message}");
             let quiet = verdict(&undone, Force::No, &UndoRemainder::default());
-            assert!(said.starts_with(&quiet) && quiet.lines().count() == 1, "{quiet}");
+            assert!(message.starts_with(&quiet) && quiet.lines().count() == 1, "{quiet}");
         }
     }
 
@@ -350,13 +350,16 @@ mod tests {
             drift: vec!["/proc/irq/24/smp_affinity_list: `1` now".to_owned()],
             ..UndoOutcome::default()
         };
-        let said = text(&undone, "", Force::Keep, &UndoRemainder::default());
-        assert!(said.contains("\n\nkept: /proc/irq/24"), "{said}");
-        assert!(said.contains("is kept") && !said.contains("Not everything"), "{said}");
-        let said = text(&undone, "", Force::No, &UndoRemainder::default());
+        let message = text(&undone, "", Force::Keep, &UndoRemainder::default());
+        assert!(message.contains("\n\nkept: /proc/irq/24"), "{message}");
         assert!(
-            said.contains("left alone: /proc") && said.contains("`undo --skip-changed` leaves it"),
-            "{said}"
+            message.contains("is kept") && !message.contains("Not everything"),
+            "{message}"
+        );
+        let message = text(&undone, "", Force::No, &UndoRemainder::default());
+        assert!(
+            message.contains("left alone: /proc") && message.contains("`undo --skip-changed` leaves it"),
+            "{message}"
         );
     }
 }

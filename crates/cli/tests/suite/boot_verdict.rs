@@ -52,11 +52,11 @@ impl CaptureFixture {
 
     /// Returns the verdict, the exit status and the report about one parameter.
     fn parameter(&self, word: &str) -> (String, i32, Value) {
-        let (told, status) = self.boot("check");
-        let all = told["parameters"].as_array().unwrap();
+        let (reported, status) = self.boot("check");
+        let all = reported["parameters"].as_array().unwrap();
         let one = all.iter().find(|one| one["word"].as_str().unwrap().starts_with(word));
-        let one = one.unwrap_or_else(|| panic!("{word} is not in {told}"));
-        (told["verdict"].as_str().unwrap().to_owned(), status, one.clone())
+        let one = one.unwrap_or_else(|| panic!("{word} is not in {reported}"));
+        (reported["verdict"].as_str().unwrap().to_owned(), status, one.clone())
     }
 }
 
@@ -71,8 +71,8 @@ fn words_of_this_boot_are_active_and_uncounted_effects_are_unknown() {
     );
     let (shown, _) = captured.boot("show");
     assert_eq!(shown["noted"]["state"], "live");
-    let (told, _) = captured.boot("check");
-    let one = &told["declared"][0];
+    let (reported, _) = captured.boot("check");
+    let one = &reported["declared"][0];
     assert_eq!(one["partition"], "rt");
     assert_eq!(
         (one["answer"]["truth"].as_str(), one["run_time"]["truth"].as_str()),
@@ -133,8 +133,8 @@ fn misspelled_and_unsupported_parameters_are_errors() {
 #[test]
 fn boot_part_and_run_time_part_of_a_declaration_give_one_verdict() {
     let declared = |captured: &CaptureFixture| {
-        let (told, status) = captured.boot("check");
-        let truth = |part: &str| told["declared"][0][part]["truth"].as_str().map(str::to_owned);
+        let (reported, status) = captured.boot("check");
+        let truth = |part: &str| reported["declared"][0][part]["truth"].as_str().map(str::to_owned);
         (truth("answer").unwrap(), truth("run_time").unwrap(), status)
     };
     let expected = |line: &str, run_time: &str, status| (line.to_owned(), run_time.to_owned(), status);
@@ -148,9 +148,9 @@ fn boot_part_and_run_time_part_of_a_declaration_give_one_verdict() {
     assert_eq!(declared(&captured), expected("no", "unknown", 1));
     let toml = captured.text("etc/quietcore.toml");
     captured.write_file("etc/quietcore.toml", &toml.replace("boot = true\n", ""));
-    let (told, status) = captured.boot("check");
+    let (reported, status) = captured.boot("check");
     assert_eq!(
-        (told["verdict"].as_str(), status),
+        (reported["verdict"].as_str(), status),
         (Some("nothing"), 0),
         "nothing ties the two"
     );

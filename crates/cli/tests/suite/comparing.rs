@@ -93,8 +93,8 @@ fn expected_wake_ups_are_compared_if_both_files_have_them() {
     assert!(text(&["compare", &a, &b]).contains("max: the highest. `due` covers every expected wake-up"));
     assert!(text(&["compare", &a, &b]).ends_with("repeat each four times or more, and compare the directories."));
     assert!(text(&["compare", &a, "--require", "max < 1ns"]).contains(" 0 of "));
-    let said = text(&["compare", &a, &raw]);
-    assert!(said.contains("raw.json, CPU 3: the samples of both"), "{said}");
+    let message = text(&["compare", &a, &raw]);
+    assert!(message.contains("raw.json, CPU 3: the samples of both"), "{message}");
 }
 
 #[test]
@@ -185,8 +185,8 @@ fn differences_in_machine_and_method_are_reported() {
         );
     }
     assert_eq!(facts.len(), wanted.len(), "results are no conditions: {facts:?}");
-    let said = text(&["compare", &a, &b]);
-    assert!(said.contains("CPU 3 policy: fifo | other"), "{said}");
+    let message = text(&["compare", &a, &b]);
+    assert!(message.contains("CPU 3 policy: fifo | other"), "{message}");
 }
 
 #[test]
@@ -239,10 +239,10 @@ fn options_about_sets_are_refused_for_single_files() {
 #[test]
 fn files_of_different_quantities_are_not_called_comparable() {
     let foreign = |name: &str| format!("{}/../../fixtures/foreign/{name}", env!("CARGO_MANIFEST_DIR"));
-    let said = text(&["compare", &foreign("cyclictest-2.4.json"), &foreign("oslat-1.10.txt")]);
+    let message = text(&["compare", &foreign("cyclictest-2.4.json"), &foreign("oslat-1.10.txt")]);
     assert!(
-        said.ends_with("No quantity of these files can be compared with the first one."),
-        "{said}"
+        message.ends_with("No quantity of these files can be compared with the first one."),
+        "{message}"
     );
 }
 

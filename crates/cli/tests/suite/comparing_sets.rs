@@ -57,27 +57,33 @@ const SLOW: [u64; 5] = [30_100, 30_400, 29_700, 30_000, 30_200];
 #[test]
 fn a_slower_set_is_reported_as_worse_with_the_difference() {
     let dir = sets(&FAST, &SLOW, &|_| {});
-    let (status, said) = comparison(&dir, ["one", "two"], &[]);
-    assert_eq!(status, Some(0), "{said}");
-    assert!(said.contains("5 runs; compared with"), "{said}");
-    assert!(said.contains("WORSE p50: "), "{said}");
-    assert!(said.contains("WORSE: shown to be higher than in "), "{said}");
+    let (status, message) = comparison(&dir, ["one", "two"], &[]);
+    assert_eq!(status, Some(0), "{message}");
+    assert!(message.contains("5 runs; compared with"), "{message}");
+    assert!(message.contains("WORSE p50: "), "{message}");
+    assert!(message.contains("WORSE: shown to be higher than in "), "{message}");
     assert!(
-        said.contains("two is WORSE than ") && said.ends_with(" no difference is shown."),
-        "{said}"
+        message.contains("two is WORSE than ") && message.ends_with(" no difference is shown."),
+        "{message}"
     );
-    assert!(!said.contains("before or after"), "they were measured in turn: {said}");
+    assert!(
+        !message.contains("before or after"),
+        "they were measured in turn: {message}"
+    );
     assert_eq!(comparison(&dir, ["one", "two"], &["--fail-on-worse"]).0, Some(1));
-    let (status, said) = comparison(&dir, ["two", "one"], &["--fail-on-worse"]);
+    let (status, message) = comparison(&dir, ["two", "one"], &["--fail-on-worse"]);
     assert_eq!(status, Some(0));
-    assert!(said.contains("better p50: ") && !said.contains("WORSE"), "{said}");
-    assert!(said.contains("one is better than "), "{said}");
+    assert!(
+        message.contains("better p50: ") && !message.contains("WORSE"),
+        "{message}"
+    );
+    assert!(message.contains("one is better than "), "{message}");
 
     let (_, text) = comparison(&dir, ["one", "two"], &["--json"]);
     let all: Value = document(&text).unwrap();
-    let (asked, answer) = (&all["sets"][0]["answers"][0][0], &all["sets"][0]["answers"][0][1]);
+    let (requested, answer) = (&all["sets"][0]["answers"][0][0], &all["sets"][0]["answers"][0][1]);
     assert_eq!(
-        (&asked["thread"], &asked["number"]),
+        (&requested["thread"], &requested["number"]),
         (&json!("CPU 3"), &json!({ "what": "quantile", "of": 0.5 }))
     );
     assert_eq!(answer["verdict"], "higher");
@@ -91,13 +97,13 @@ fn a_slower_set_is_reported_as_worse_with_the_difference() {
 #[test]
 fn an_unproved_difference_states_the_needed_repetitions() {
     let dir = sets(&FAST, &[20_050, 20_350, 19_900, 20_200, 20_150], &|_| {});
-    let (status, said) = comparison(&dir, ["one", "two"], &["--detect", "100ns", "--fail-on-worse"]);
-    assert_eq!(status, Some(0), "{said}");
-    assert!(said.contains("p50: no difference shown"), "{said}");
-    assert!(said.contains("No difference between "), "{said}");
+    let (status, message) = comparison(&dir, ["one", "two"], &["--detect", "100ns", "--fail-on-worse"]);
+    assert_eq!(status, Some(0), "{message}");
+    assert!(message.contains("p50: no difference shown"), "{message}");
+    assert!(message.contains("No difference between "), "{message}");
     assert!(
-        said.contains("100 ns with ") && said.contains(" runs of each, "),
-        "{said}"
+        message.contains("100 ns with ") && message.contains(" runs of each, "),
+        "{message}"
     );
 }
 
@@ -105,21 +111,21 @@ fn an_unproved_difference_states_the_needed_repetitions() {
 #[test]
 fn differences_in_how_threads_were_measured_are_reported() {
     let dir = sets(&FAST, &SLOW, &|_| {});
-    let (_, said) = comparison(&dir, ["one", "two"], &[]);
-    assert!(!said.contains("interval_ns"), "{said}");
+    let (_, message) = comparison(&dir, ["one", "two"], &[]);
+    assert!(!message.contains("interval_ns"), "{message}");
     for (number, late_ns) in SLOW.into_iter().enumerate() {
         write(&dir.path().join("two"), 2 * number + 1, late_ns, &|run| {
             run["threads"][0]["interval_ns"] = 2_000_000.into();
         });
     }
-    let (_, said) = comparison(&dir, ["one", "two"], &[]);
+    let (_, message) = comparison(&dir, ["one", "two"], &[]);
     assert!(
-        said.contains("Possible reason: CPU 3 interval_ns was 1000007, is 2000000."),
-        "{said}"
+        message.contains("Possible reason: CPU 3 interval_ns was 1000007, is 2000000."),
+        "{message}"
     );
     write(&dir.path().join("two"), 1, SLOW[0], &|_| {});
-    let (_, said) = comparison(&dir, ["one", "two"], &[]);
-    assert!(said.contains("is not the same in all runs."), "{said}");
+    let (_, message) = comparison(&dir, ["one", "two"], &[]);
+    assert!(message.contains("is not the same in all runs."), "{message}");
 }
 
 #[test]
@@ -147,23 +153,26 @@ fn files_before_and_after_with_form_two_sets() {
 #[test]
 fn without_enough_evidence_there_is_no_verdict() {
     let few = sets(&FAST[..3], &SLOW[..3], &|_| {});
-    let (status, said) = comparison(&few, ["one", "two"], &["--fail-on-worse"]);
+    let (status, message) = comparison(&few, ["one", "two"], &["--fail-on-worse"]);
     assert_eq!(status, Some(0));
-    assert!(said.contains("No verdict: 3 and 3 repetitions cannot show"), "{said}");
+    assert!(
+        message.contains("No verdict: 3 and 3 repetitions cannot show"),
+        "{message}"
+    );
 
     let emulated = sets(&FAST, &SLOW, &|run| run["environment"]["emulated"] = true.into());
-    let (_, said) = comparison(&emulated, ["one", "two"], &[]);
+    let (_, message) = comparison(&emulated, ["one", "two"], &[]);
     assert!(
-        said.contains("No verdict: 10 of these runs were measured on an emulated"),
-        "{said}"
+        message.contains("No verdict: 10 of these runs were measured on an emulated"),
+        "{message}"
     );
-    assert!(!said.contains("WORSE"), "{said}");
+    assert!(!message.contains("WORSE"), "{message}");
 
     let doubtful = sets(&FAST, &SLOW, &|run| run["not_representative"] = json!(["cpu_shared"]));
-    let (_, said) = comparison(&doubtful, ["one", "two"], &[]);
+    let (_, message) = comparison(&doubtful, ["one", "two"], &[]);
     assert!(
-        said.contains("WORSE") && said.contains("Not representative of normal operation"),
-        "{said}"
+        message.contains("WORSE") && message.contains("Not representative of normal operation"),
+        "{message}"
     );
 
     let dir = tempfile::tempdir().unwrap();
@@ -175,11 +184,11 @@ fn without_enough_evidence_there_is_no_verdict() {
             });
         }
     }
-    let (_, said) = comparison(&dir, ["one", "two"], &[]);
-    assert!(said.contains("were measured before or after all of"), "{said}");
+    let (_, message) = comparison(&dir, ["one", "two"], &[]);
+    assert!(message.contains("were measured before or after all of"), "{message}");
     assert!(
-        said.contains("Possible reason: ") && said.contains("was performance, is powersave"),
-        "{said}"
+        message.contains("Possible reason: ") && message.contains("was performance, is powersave"),
+        "{message}"
     );
 }
 
@@ -188,20 +197,20 @@ fn a_directory_without_results_is_a_usage_error() {
     let dir = tempfile::tempdir().unwrap();
     fs::create_dir(dir.path().join("one")).unwrap();
     fs::create_dir(dir.path().join("two")).unwrap();
-    let (status, said) = comparison(&dir, ["one", "two"], &[]);
-    assert_eq!(status, Some(2), "{said}");
-    assert!(said.contains("contains no result"), "{said}");
+    let (status, message) = comparison(&dir, ["one", "two"], &[]);
+    assert_eq!(status, Some(2), "{message}");
+    assert!(message.contains("contains no result"), "{message}");
     // Pages alone are not results.
     fs::write(dir.path().join("one/0.html"), "<!doctype html>").unwrap();
-    let (status, said) = comparison(&dir, ["one", "two"], &[]);
-    assert_eq!(status, Some(2), "{said}");
-    assert!(said.contains("one contains no result"), "{said}");
+    let (status, message) = comparison(&dir, ["one", "two"], &[]);
+    assert_eq!(status, Some(2), "{message}");
+    assert!(message.contains("one contains no result"), "{message}");
     for name in ["one", "two"] {
         fs::write(dir.path().join(name).join("notes.txt"), "not a measurement").unwrap();
     }
-    let (status, said) = comparison(&dir, ["one", "two"], &[]);
-    assert_eq!(status, Some(2), "{said}");
-    assert!(said.contains("notes.txt cannot be parsed"), "{said}");
+    let (status, message) = comparison(&dir, ["one", "two"], &[]);
+    assert_eq!(status, Some(2), "{message}");
+    assert!(message.contains("notes.txt cannot be parsed"), "{message}");
 }
 
 /// Returns the part of a page between two texts.

@@ -14,10 +14,10 @@ fn quietcore(arguments: &[&str]) -> Output {
 /// Returns false if the machine has no cpusets. Every command that needs them then reports that.
 fn has_cpusets() -> bool {
     let output = quietcore(&["set", "-l"]);
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let message = String::from_utf8_lossy(&output.stdout).into_owned();
     let has = output.status.success();
     if !has {
-        println!("SKIP: cset: {said}");
+        println!("SKIP: cset: {message}");
     }
     has
 }
@@ -162,12 +162,12 @@ fn listings_also_work_through_a_link_named_cset() {
     let dir = tempfile::tempdir().unwrap();
     let cset = dir.path().join("cset");
     std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_quietcore"), &cset).unwrap();
-    let said = |arguments: &[&str]| {
+    let message = |arguments: &[&str]| {
         let output = Command::new(&cset).args(arguments).output().unwrap();
         assert_eq!(output.status.code(), Some(0), "{arguments:?}");
         String::from_utf8(output.stdout).unwrap()
     };
-    let people = said(&["se", "root"]);
+    let people = message(&["se", "root"]);
     assert!(
         people.starts_with(
             "cset: \n         Name       CPUs-X    MEMs-X Tasks Subs Path\n \
@@ -175,7 +175,7 @@ fn listings_also_work_through_a_link_named_cset() {
         ),
         "{people}"
     );
-    let programs = said(&["-m", "set", "root"]);
+    let programs = message(&["-m", "set", "root"]);
     let row = programs.lines().nth(1).unwrap();
     let fields: Vec<&str> = row.split(';').collect();
     assert!(programs.starts_with("cset: cpuset_list_start\nroot;") && programs.ends_with("\ncpuset_list_end\n"));
@@ -185,7 +185,7 @@ fn listings_also_work_through_a_link_named_cset() {
         "{row}"
     );
     let log = dir.path().join("log");
-    said(&["-l", log.to_str().unwrap(), "set", "root"]);
+    message(&["-l", log.to_str().unwrap(), "set", "root"]);
     let log = std::fs::read_to_string(log).unwrap();
     assert!(
         log.contains("cmdline: cset -l") && log.contains("Name       CPUs-X"),

@@ -42,8 +42,8 @@ fn a_misspelled_word_gets_a_suggestion_wherever_it_is_typed() {
         (&["plan", "--profile", "strikt"], "'strict'"),
         (&["aply"], "'apply'"),
     ] {
-        let said = refused(words);
-        assert!(said.contains(meant), "{words:?}: {said}");
+        let message = refused(words);
+        assert!(message.contains(meant), "{words:?}: {message}");
     }
     assert!(!refused(&["explain", "xyzzyxyzzy"]).contains("did you mean"));
 }

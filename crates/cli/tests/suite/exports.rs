@@ -75,7 +75,7 @@ fn the_script_compares_values_as_the_program_does() {
     let text = fs::read_to_string(script(dir.path())).unwrap();
     let (functions, _) = text.split_once("# ---- the changes").unwrap();
     let questions = dir.path().join("questions.sh");
-    let asked = r#"
+    let requested = r#"
 ask() { if "$@"; then echo yes; else echo no; fi; }
 list_mask 0-2,5; list_mask ''; list_mask 64; list_mask 0-31,100
 ask same list 0-1 0,1
@@ -94,7 +94,7 @@ former_value word 'cpu' +cpuset; echo
 former_value choice 'always [madvise] never' never; echo
 tasks | awk -v me="^$$/" '$1 ~ me { print NF, $2, $3 }'
 "#;
-    fs::write(&questions, format!("{functions}{asked}")).unwrap();
+    fs::write(&questions, format!("{functions}{requested}")).unwrap();
     let answers = "27\n\n10000000000000000\n100000000000000000ffffffff\n\
                    yes\nno\nno\nyes\nno\nyes\nno\nyes\nno\nyes\nno\nyes\n-cpuset\nmadvise\n4 1 0\n";
     for shell in SHELLS {

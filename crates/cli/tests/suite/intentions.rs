@@ -62,8 +62,8 @@ impl CaptureFixture {
             .arg(&self.root)
             .output()
             .unwrap();
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        let json: Value = document(&output.stdout).unwrap_or_else(|error| panic!("{error}: {said}"));
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        let json: Value = document(&output.stdout).unwrap_or_else(|error| panic!("{error}: {message}"));
         let errors = json["findings"].as_array().unwrap().iter();
         let errors = errors.filter(|one| one["level"] == "error");
         let intention = &json["intention"];
@@ -116,12 +116,12 @@ fn errors_in_the_configuration_of_irqbalance_are_reported() {
     let captured = CaptureFixture::of("4x86-2p2c-v2-boot-line-6.1");
     for (text, id) in [("4-3", "[irqbalance-bad-list]"), ("0", "[irqbalance-not-banned]")] {
         captured.write_file("etc/default/irqbalance", &format!("IRQBALANCE_BANNED_CPULIST={text}\n"));
-        let said = captured.output_of(&["check", "--for", "0s"]);
-        assert!(said.contains(id), "{text}: {said}");
+        let message = captured.output_of(&["check", "--for", "0s"]);
+        assert!(message.contains(id), "{text}: {message}");
     }
     captured.write_file("etc/default/irqbalance", "IRQBALANCE_BANNED_CPULIST=1-3\n");
-    let said = captured.output_of(&["check", "--for", "0s"]);
-    assert!(!said.contains("[irqbalance-"), "{said}");
+    let message = captured.output_of(&["check", "--for", "0s"]);
+    assert!(!message.contains("[irqbalance-"), "{message}");
 }
 
 /// A machine with cgroup v2 and systemd. Nothing is isolated.
@@ -149,8 +149,8 @@ fn allowed_cpus_of_systemd_slices_are_recognized() {
     assert_eq!((source, means), ("slices".into(), "slices".into()));
     assert_eq!(cpus, "2-3,6-7");
     assert!(!errors.iter().any(|error| error == "partition-missing"), "{errors:?}");
-    let said = captured.output_of(&["check", "--for", "0s"]);
-    assert!(said.contains("isolated by systemd's AllowedCPUs"), "{said}");
+    let message = captured.output_of(&["check", "--for", "0s"]);
+    assert!(message.contains("isolated by systemd's AllowedCPUs"), "{message}");
     let named = captured.output_of(&["check", "--for", "0s", "--cpus", "2,5"]);
     assert!(
         named.contains("isolated by systemd's AllowedCPUs") && named.contains("CPU 5 is not isolated: no partition"),

@@ -24,8 +24,8 @@ fn blame(args: &[&str]) -> Output {
 }
 
 fn answer(output: &Output) -> Value {
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(0), "{said}");
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{message}");
     document(&output.stdout).unwrap()
 }
 
@@ -168,13 +168,13 @@ fn a_trace_in_use_stays_until_its_reader_is_done_and_the_answer_is_kept() {
     // The second reader keeps the trace open longer than `blame` retries its removal.
     let (child, reader, instance) = blame_with_second_reader(&tracefs);
     let output = child.wait_with_output().unwrap();
-    let told = answer(&output);
-    check_accounts(&told["cpus"][0]);
-    let left = &told["findings"][0];
+    let reported = answer(&output);
+    check_accounts(&reported["cpus"][0]);
+    let left = &reported["findings"][0];
     assert_eq!(
         (&left["id"], &left["level"]),
         (&"trace_left_behind".into(), &"warning".into()),
-        "{told}"
+        "{reported}"
     );
     assert!(
         left["message"].as_str().unwrap().contains("another program reads it"),
@@ -238,9 +238,9 @@ fn missing_programs_and_processes_are_reported_and_leave_nothing() {
         (&["--cpus", "4096", "--", "true"], 2),
     ] {
         let output = blame(args);
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(status), "{args:?}: {said}");
-        assert!(output.stdout.is_empty() && !said.is_empty(), "{args:?}");
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(status), "{args:?}: {message}");
+        assert!(output.stdout.is_empty() && !message.is_empty(), "{args:?}");
     }
     assert_eq!(instances(&tracefs), before);
 }

@@ -47,8 +47,8 @@ fn available_tracers_report_and_without_them_the_answer_is_complete() {
     };
     let before = settings();
     let (output, first) = blame(&["--json"]);
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(0), "{told}");
+    let reported = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{reported}");
     let answer: Value = document(&output.stdout).unwrap();
     check_accounts(&answer["cpus"][0]);
     for (name, tracer, config) in TRACERS {

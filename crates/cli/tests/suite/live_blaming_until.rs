@@ -19,8 +19,8 @@ fn blame(args: &[&str]) -> Command {
 }
 
 fn answer(output: &Output) -> Value {
-    let said = String::from_utf8_lossy(&output.stderr);
-    document(&output.stdout).unwrap_or_else(|_| panic!("{:?}: {said}", output.status))
+    let message = String::from_utf8_lossy(&output.stderr);
+    document(&output.stdout).unwrap_or_else(|_| panic!("{:?}: {message}", output.status))
 }
 
 #[test]
@@ -94,8 +94,8 @@ fn the_first_long_gap_of_a_program_ends_the_run_too() {
     spinner.kill().unwrap();
     spinner.wait().unwrap();
     for output in [of_command.unwrap(), of_process.unwrap()] {
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(1), "{said}");
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{message}");
         let answer = answer(&output);
         check_accounts(&answer["cpus"][0]);
         assert_eq!(answer["program"]["until"], "found");
@@ -124,10 +124,10 @@ fn without_permission_to_trace_there_are_counts_but_no_times() {
     let answer = answer(&output);
     assert_eq!(output.status.code(), Some(0));
     assert!(answer["no_trace"].is_string(), "{answer}");
-    let said = String::from_utf8_lossy(&output.stderr);
+    let message = String::from_utf8_lossy(&output.stderr);
     assert!(
-        said.contains("only counters are used") && said.contains("next:"),
-        "{said}"
+        message.contains("only counters are used") && message.contains("next:"),
+        "{message}"
     );
     let cpu = &answer["cpus"][0];
     check_accounts(cpu);

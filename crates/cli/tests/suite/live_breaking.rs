@@ -24,8 +24,8 @@ fn measure(args: &[&str]) -> Command {
 }
 
 fn result(output: &Output) -> Value {
-    let said = String::from_utf8_lossy(&output.stderr);
-    document(&output.stdout).unwrap_or_else(|error| panic!("{error}: {said}"))
+    let message = String::from_utf8_lossy(&output.stderr);
+    document(&output.stdout).unwrap_or_else(|error| panic!("{error}: {message}"))
 }
 
 fn finding(result: &Value, id: &str) -> Option<Value> {

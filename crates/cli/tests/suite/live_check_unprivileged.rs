@@ -42,8 +42,8 @@ fn without_access_to_the_journal_the_state_is_reported_as_unknown() {
     let verdict = String::from_utf8(check("--quiet").stdout).unwrap();
     assert!(!verdict.contains("No CPU is isolated"), "{verdict}");
     let output = check("--json");
-    let said = String::from_utf8_lossy(&output.stderr);
-    let json: Value = document(&output.stdout).unwrap_or_else(|error| panic!("{error}: {said}"));
+    let message = String::from_utf8_lossy(&output.stderr);
+    let json: Value = document(&output.stdout).unwrap_or_else(|error| panic!("{error}: {message}"));
     let unseen = json["unseen"].to_string();
     assert!(
         unseen.contains("the journal in /run/quietcore could not be read"),

@@ -62,7 +62,7 @@ fn with_word(word: &str) -> usize {
         .unwrap()
         .filter_map(|entry| fs::read(entry.ok()?.path().join("cmdline")).ok());
     lines
-        .filter(|line| text(line).split('\0').any(|said| said == word))
+        .filter(|line| text(line).split('\0').any(|message| message == word))
         .count()
 }
 
@@ -72,23 +72,23 @@ fn the_first_file_of_the_article_runs_unchanged() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("host.cfg"), article("host.cfg")).unwrap();
     let output = run(folder.path(), &["systress", "--cfg=./host.cfg"]);
-    let said = text(&output.stdout);
-    assert_eq!(output.status.code(), Some(0), "{said}{}", text(&output.stderr));
-    let mut lines = said.lines();
+    let message = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{message}{}", text(&output.stderr));
+    let mut lines = message.lines();
     let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
     assert_eq!(
         words(lines.next().unwrap()).join(" "),
         "Index TID Samples L_min L_max L_cur L_avg"
     );
     let row = words(lines.next().unwrap());
-    assert_eq!(row.len(), 7, "{said}");
+    assert_eq!(row.len(), 7, "{message}");
     let samples: u64 = row[2].parse().unwrap();
-    assert!((1..=1_500).contains(&samples), "{said}");
+    assert!((1..=1_500).contains(&samples), "{message}");
     assert!(
-        said.contains("Statistics for timer_thread[0] in 'timer_thread00.txt'\n"),
-        "{said}"
+        message.contains("Statistics for timer_thread[0] in 'timer_thread00.txt'\n"),
+        "{message}"
     );
-    assert!(said.contains("Total elapsed time: "), "{said}");
+    assert!(message.contains("Total elapsed time: "), "{message}");
 
     let file = fs::read_to_string(folder.path().join("timer_thread00.txt")).unwrap();
     let rows: Vec<(u64, u64)> = file
@@ -127,25 +127,25 @@ fn the_second_file_of_the_article_loads_other_cpus_and_leaves_nothing() {
         .replace("tar --null -cvzf - -T -", "tr a b");
     fs::write(folder.path().join("host2.cfg"), described).unwrap();
     let output = run(folder.path(), &["systress", "-c", "host2.cfg"]);
-    let said = text(&output.stdout);
-    assert_eq!(output.status.code(), Some(0), "{said}{}", text(&output.stderr));
+    let message = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{message}{}", text(&output.stderr));
     let (lowest, highest) = ends();
     for cpu in [&lowest, &highest] {
         assert!(
-            said.lines().any(|line| line.starts_with(&format!("CPU#{cpu}"))),
-            "{said}"
+            message.lines().any(|line| line.starts_with(&format!("CPU#{cpu}"))),
+            "{message}"
         );
     }
-    assert!(said.lines().any(|line| line.starts_with("CPU   : ")), "{said}");
+    assert!(message.lines().any(|line| line.starts_with("CPU   : ")), "{message}");
     let started = |program: usize| -> u64 {
-        let line = said
+        let line = message
             .lines()
             .find_map(|line| line.strip_prefix(&format!("program[{program}]: started ")))
             .unwrap();
         line.split(' ').next().unwrap().parse().unwrap()
     };
-    assert!(started(0) >= 1 && started(2) >= 1, "{said}");
-    assert_eq!(started(1), 1, "{said}");
+    assert!(started(0) >= 1 && started(2) >= 1, "{message}");
+    assert_eq!(started(1), 1, "{message}");
     assert_eq!(with_word(&word), 0, "something of it still runs");
 }
 
@@ -233,10 +233,10 @@ fn refused(described: &str, status: i32, words: &[&str]) {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("run.cfg"), described).unwrap();
     let output = run(folder.path(), &["measure", "run", "run.cfg"]);
-    let said = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(status), "{described}\n{said}");
+    let message = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(status), "{described}\n{message}");
     for word in words {
-        assert!(said.contains(word), "{word}: {said}");
+        assert!(message.contains(word), "{word}: {message}");
     }
     assert_eq!(
         fs::read_dir(folder.path()).unwrap().count(),
@@ -305,11 +305,17 @@ fn check_shows_what_would_run_and_starts_nothing() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("host2.cfg"), article("host2.cfg")).unwrap();
     let output = run(folder.path(), &["measure", "run", "--dry-run", "host2.cfg"]);
-    let said = text(&output.stdout);
+    let message = text(&output.stdout);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let (_, highest) = ends();
-    assert!(said.contains(&format!("timer_thread[0]: CPU {highest}")), "{said}");
-    assert!(said.contains("find / -type d -exec /bin/ls {} ; -print"), "{said}");
+    assert!(
+        message.contains(&format!("timer_thread[0]: CPU {highest}")),
+        "{message}"
+    );
+    assert!(
+        message.contains("find / -type d -exec /bin/ls {} ; -print"),
+        "{message}"
+    );
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
 }
 

@@ -30,22 +30,22 @@ fn an_unprocessable_ledger_is_reported_and_blocks_no_command() {
         // The ledger is a directory, which no program can read as a file, not even as root.
         fs::create_dir(Path::new("/run/quietcore").join(ledger)).unwrap();
         for (arguments, status) in [(&["undo"][..], 0), (&["undo", "--force"], 0), (&["undo", "-q"], 0)] {
-            let (ended, said) = quietcore(arguments);
-            assert_eq!(ended, Some(status), "{ledger} {arguments:?}: {said}");
+            let (ended, message) = quietcore(arguments);
+            assert_eq!(ended, Some(status), "{ledger} {arguments:?}: {message}");
             assert!(
-                said.starts_with("warning: limits or traces of"),
-                "{ledger} {arguments:?}: {said}"
+                message.starts_with("warning: limits or traces of"),
+                "{ledger} {arguments:?}: {message}"
             );
             assert!(
-                said.contains(&format!("/run/quietcore/{ledger}")),
-                "it is named: {said}"
+                message.contains(&format!("/run/quietcore/{ledger}")),
+                "it is named: {message}"
             );
         }
-        let (ended, said) = quietcore(&["confirm"]);
-        assert_eq!(ended, Some(5), "{said}");
+        let (ended, message) = quietcore(&["confirm"]);
+        assert_eq!(ended, Some(5), "{message}");
         assert!(
-            said.contains("error: nothing"),
-            "the job itself is what is refused: {said}"
+            message.contains("error: nothing"),
+            "the job itself is what is refused: {message}"
         );
     }
 }

@@ -58,8 +58,8 @@ fn world_executable_copy(dir: &Path) -> std::path::PathBuf {
 }
 
 fn result(output: &Output) -> Value {
-    let said = String::from_utf8_lossy(&output.stderr);
-    document(&output.stdout).unwrap_or_else(|error| panic!("{error}: {said}"))
+    let message = String::from_utf8_lossy(&output.stderr);
+    document(&output.stdout).unwrap_or_else(|error| panic!("{error}: {message}"))
 }
 
 fn note<'a>(result: &'a Value, id: &str) -> Option<&'a Value> {
@@ -111,41 +111,43 @@ fn without_privileges_it_measures_what_it_can_and_reports_the_fix() {
     assert!(thread["recorded"].as_u64().unwrap() > 0);
 
     // An explicitly requested policy is not replaced by another.
-    let asked = [&short[..], &["--policy", "fifo:80"]].concat();
-    let output = as_nobody(&binary, &asked, [0, 0], [65_536, 65_536]).unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(3), "{said}");
+    let requested = [&short[..], &["--policy", "fifo:80"]].concat();
+    let output = as_nobody(&binary, &requested, [0, 0], [65_536, 65_536]).unwrap();
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{message}");
     assert!(
-        said.contains("fifo:80 was refused") && output.stdout.is_empty(),
-        "{said}"
+        message.contains("fifo:80 was refused") && output.stdout.is_empty(),
+        "{message}"
     );
 
     // The same applies to an explicit `--idle hold`. The default only gives an informational finding.
     assert!(note(&poor, "idle_states_not_held").is_some(), "{}", poor["findings"]);
-    let asked = [&short[..], &["--idle", "hold"]].concat();
-    let output = as_nobody(&binary, &asked, [0, 0], [65_536, 65_536]).unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
+    let requested = [&short[..], &["--idle", "hold"]].concat();
+    let output = as_nobody(&binary, &requested, [0, 0], [65_536, 65_536]).unwrap();
+    let message = String::from_utf8_lossy(&output.stderr);
     let device = std::path::Path::new("/dev/cpu_dma_latency").exists();
-    assert_eq!(output.status.code(), Some(if device { 3 } else { 4 }), "{said}");
+    assert_eq!(output.status.code(), Some(if device { 3 } else { 4 }), "{message}");
     assert!(
-        said.contains("/dev/cpu_dma_latency refuses") && said.contains("--idle leave") && output.stdout.is_empty(),
-        "{said}"
+        message.contains("/dev/cpu_dma_latency refuses")
+            && message.contains("--idle leave")
+            && output.stdout.is_empty(),
+        "{message}"
     );
 
     // The same applies to an explicitly requested trace.
     for option in [["--break-trace", "own"], ["--break-trace", "top"]] {
-        let asked = [&short[..], &["--break", "1ns"], &option].concat();
-        let output = as_nobody(&binary, &asked, [0, 0], [65_536, 65_536]).unwrap();
-        let said = String::from_utf8_lossy(&output.stderr);
+        let requested = [&short[..], &["--break", "1ns"], &option].concat();
+        let output = as_nobody(&binary, &requested, [0, 0], [65_536, 65_536]).unwrap();
+        let message = String::from_utf8_lossy(&output.stderr);
         assert!(
             matches!(output.status.code(), Some(3 | 4)) && output.stdout.is_empty(),
-            "{option:?}: {said}"
+            "{option:?}: {message}"
         );
     }
 
     // Without root, `--break` still stops the run, but records no trace.
-    let asked = [&short[..], &["--break", "1ns"]].concat();
-    let output = as_nobody(&binary, &asked, [0, 0], [65_536, 65_536]).unwrap();
+    let requested = [&short[..], &["--break", "1ns"]].concat();
+    let output = as_nobody(&binary, &requested, [0, 0], [65_536, 65_536]).unwrap();
     assert_eq!(output.status.code(), Some(1));
     let broken = result(&output);
     assert!(broken["broke"]["value_ns"].as_u64().unwrap() > 0);
@@ -173,8 +175,8 @@ fn a_priority_above_the_limit_is_reported_with_the_limit() {
     assert!(text(refused, "message").contains("which is 50"), "{refused}");
     assert!(text(refused, "fix").contains("priority 50 at most"), "{refused}");
     assert!(text(refused, "fix").contains("`ulimit -r 80`"), "{refused}");
-    let asked = [&short[..], &["--policy", "fifo:50"]].concat();
-    let granted = result(&as_nobody(&binary, &asked, priority, memory).unwrap());
+    let requested = [&short[..], &["--policy", "fifo:50"]].concat();
+    let granted = result(&as_nobody(&binary, &requested, priority, memory).unwrap());
     assert!(note(&granted, "policy_refused").is_none(), "{}", granted["findings"]);
     assert_eq!(granted["threads"][0]["priority"], 50);
 }
@@ -204,9 +206,12 @@ fn invalid_requests_are_refused_before_measuring() {
         (["latency", "--trace-out", "/dev/null"], "--break"),
     ] {
         let output = measure(&args);
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{args:?}: {said}");
-        assert!(said.contains(words) && output.stdout.is_empty(), "{args:?}: {said}");
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {message}");
+        assert!(
+            message.contains(words) && output.stdout.is_empty(),
+            "{args:?}: {message}"
+        );
     }
 }
 

@@ -154,10 +154,10 @@ fn a_path_that_cannot_be_written_is_refused_before_measuring() {
     ] {
         let begun = Instant::now();
         let output = measure("noise", 60, &path).output().unwrap();
-        let said = error_text(&output);
-        assert_eq!(output.status.code(), Some(2), "{}: {said}", path.display());
+        let message = error_text(&output);
+        assert_eq!(output.status.code(), Some(2), "{}: {message}", path.display());
         assert!(begun.elapsed() < Duration::from_secs(50), "it measured first");
-        assert!(said.contains("why:") && said.contains("next:"), "{said}");
+        assert!(message.contains("why:") && message.contains("next:"), "{message}");
         assert!(output.stdout.is_empty());
     }
     assert_eq!(

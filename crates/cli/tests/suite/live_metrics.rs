@@ -30,10 +30,10 @@ fn objections(promtool: &Path, text: &str) -> String {
         .unwrap();
     child.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
     let output = child.wait_with_output().unwrap();
-    let said = [output.stdout, output.stderr].concat();
-    let said = String::from_utf8_lossy(&said).into_owned();
-    assert_eq!(output.status.success(), said.is_empty(), "{said}");
-    said
+    let message = [output.stdout, output.stderr].concat();
+    let message = String::from_utf8_lossy(&message).into_owned();
+    assert_eq!(output.status.success(), message.is_empty(), "{message}");
+    message
 }
 
 #[test]
@@ -228,8 +228,8 @@ fn metrics_can_be_printed_once_without_a_daemon() {
             .args(["watch", form, "--for", "10ms", "--cpus", &cpu])
             .output()
             .unwrap();
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(0), "{said}");
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(0), "{message}");
         String::from_utf8(output.stdout).unwrap()
     };
     let (text, open) = (look("--metrics"), look("--metrics=openmetrics"));
@@ -295,10 +295,10 @@ fn dashboard_and_rules_use_only_existing_metrics() {
     );
     let dashboard = std::fs::read(top().join("packaging/grafana/quietcore.json")).unwrap();
     let dashboard: Value = serde_json::from_slice(&dashboard).unwrap();
-    let mut asked = Vec::new();
-    expressions(&dashboard, &mut asked);
-    assert!(asked.len() > 8, "{asked:?}");
-    for expression in &asked {
+    let mut requested = Vec::new();
+    expressions(&dashboard, &mut requested);
+    assert!(requested.len() > 8, "{requested:?}");
+    for expression in &requested {
         assert_eq!(unknown_metrics(expression, &known), [""; 0], "{expression}");
     }
     let panels = dashboard["panels"].as_array().unwrap();
@@ -326,11 +326,11 @@ fn dashboard_and_rules_use_only_existing_metrics() {
             .current_dir(&rules)
             .output()
             .unwrap();
-        let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
-        assert!(output.status.success(), "{words:?}: {said}");
+        let message = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+        assert!(output.status.success(), "{words:?}: {message}");
     }
     // Prometheus' own parser checks the expressions of the dashboard.
-    let text: String = asked
+    let text: String = requested
         .iter()
         .filter(|expression| !expression.starts_with("label_values("))
         .enumerate()
@@ -346,6 +346,6 @@ fn dashboard_and_rules_use_only_existing_metrics() {
         .arg(file.path())
         .output()
         .unwrap();
-    let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
-    assert!(output.status.success(), "{said}");
+    let message = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+    assert!(output.status.success(), "{message}");
 }

@@ -56,17 +56,17 @@ fn a_recording_contains_its_events_and_trace_cmd_can_read_it() {
         "{}",
         String::from_utf8_lossy(&output.stderr)
     );
-    let told = answer(&output);
+    let reported = answer(&output);
     assert_eq!(
-        (&told["schema"], &told["until"]),
+        (&reported["schema"], &reported["until"]),
         (&"quietcore.trace.record/1".into(), &"ended".into())
     );
-    let cpus = told["cpus"].as_array().unwrap();
+    let cpus = reported["cpus"].as_array().unwrap();
     assert_eq!(cpus.len(), 1);
     assert_eq!((cpus[0]["cpu"].to_string(), &cpus[0]["lost"]), (cpu(), &0.into()));
     let recorded = cpus[0]["recorded"].as_u64().unwrap();
     // Each of the ten sleeps is one switch away and one switch back.
-    assert!(recorded >= 20, "{told}");
+    assert!(recorded >= 20, "{reported}");
     let lines = report(&file);
     assert_eq!(lines.lines().count() as u64, recorded);
     let of_cpu = format!("[{:03}]", cpu().parse::<u32>().unwrap());
@@ -152,14 +152,14 @@ fn lost_events_are_reported_and_are_no_success() {
             busy,
         ],
     );
-    let told = answer(&output);
-    let lost = told["cpus"][0]["lost"].as_u64().unwrap();
-    assert!(lost > 0, "{told}");
+    let reported = answer(&output);
+    let lost = reported["cpus"][0]["lost"].as_u64().unwrap();
+    assert!(lost > 0, "{reported}");
     assert_eq!(output.status.code(), Some(1));
-    let said = String::from_utf8_lossy(&output.stderr);
+    let message = String::from_utf8_lossy(&output.stderr);
     assert!(
-        said.contains(&format!("{lost} events")) && said.contains("--buffer 16"),
-        "{said}"
+        message.contains(&format!("{lost} events")) && message.contains("--buffer 16"),
+        "{message}"
     );
 }
 
@@ -183,10 +183,10 @@ fn impossible_recordings_are_refused_before_anything_is_changed() {
         (["--clock", "no_such_clock"], 4, "trace_clock"),
     ] {
         let output = record(&file, &[words.as_slice(), &["--for", "100ms"]].concat());
-        let said = [output.stdout.as_slice(), &output.stderr].concat();
-        let said = String::from_utf8_lossy(&said);
-        assert!(said.contains(says), "{words:?}: {said}");
-        assert_eq!(output.status.code(), Some(status), "{words:?}: {said}");
+        let message = [output.stdout.as_slice(), &output.stderr].concat();
+        let message = String::from_utf8_lossy(&message);
+        assert!(message.contains(says), "{words:?}: {message}");
+        assert_eq!(output.status.code(), Some(status), "{words:?}: {message}");
         assert!(!file.exists(), "{words:?}");
     }
     let output = record(Path::new("/no/such/folder/trace.dat"), &["--for", "100ms"]);
@@ -225,18 +225,18 @@ fn one_command_replaces_the_steps_of_the_article() {
         path,
     ];
     let output = quietcore(&[&words[..], &["--", "/bin/sh", "-c", "while :; do :; done"]].concat());
-    let told = answer(&output);
+    let reported = answer(&output);
     assert_eq!(
         output.status.code(),
         Some(0),
         "{}",
         String::from_utf8_lossy(&output.stderr)
     );
-    let run = &told["cpus"][0];
+    let run = &reported["cpus"][0];
     assert_eq!((&run["cpu"].to_string(), &run["comm"]), (&cpu, &"sh".into()));
     let length_ns = run["length_ns"].as_u64().unwrap();
     // The run cannot be longer than the command. A shell loop executes some instructions between two ticks.
-    assert!((1_000..800_000_000).contains(&length_ns), "{told}");
+    assert!((1_000..800_000_000).contains(&length_ns), "{reported}");
     // The trace is kept as evidence and gives the same answer again.
     let pid = run["pid"].to_string();
     let again = answer(&quietcore(&["--json", "trace", "longest-run", path, "--task", &pid]));

@@ -84,14 +84,14 @@ fn prometheus_scrapes_the_daemon() {
         rules.display()
     );
     std::fs::write(&configuration, text).unwrap();
-    let said = place.path("prometheus.log");
+    let message = place.path("prometheus.log");
     let child = Command::new(prometheus)
         .arg(format!("--config.file={}", configuration.display()))
         .arg(format!("--storage.tsdb.path={}", place.path("tsdb").display()))
         .arg(format!("--web.listen-address=127.0.0.1:{web}"))
         .stdin(Stdio::null())
         .stdout(Stdio::null())
-        .stderr(std::fs::File::create(&said).unwrap())
+        .stderr(std::fs::File::create(&message).unwrap())
         .spawn()
         .unwrap();
     let _prometheus = ScopedChild(child);

@@ -200,19 +200,22 @@ fn check_differing_temperatures_are_reported(out: &Path) {
         let mut heats = Vec::new();
         for (cell, degrees) in ["none-idle", "balanced-idle"].into_iter().zip(degrees) {
             for repetition in 1..=2 {
-                let told = serde_json::json!({"sensor": "cpu-thermal", "millidegrees_c": degrees * 1000});
+                let reported = serde_json::json!({"sensor": "cpu-thermal", "millidegrees_c": degrees * 1000});
                 heats.push(serde_json::json!({
-                    "cell": cell, "repetition": repetition, "before": told, "after": told,
+                    "cell": cell, "repetition": repetition, "before": reported, "after": reported,
                 }));
             }
         }
         fs::write(&file, Value::from(heats).to_string()).unwrap();
         output_text(&report()).split_whitespace().collect::<Vec<_>>().join(" ")
     };
-    let told = note([41, 66]);
-    assert!(told.contains("the machine was at 41.0 °C, then at 66.0 °C"), "{told}");
-    let told = note([41, 43]);
-    assert!(!told.contains("Temperature"), "{told}");
+    let reported = note([41, 66]);
+    assert!(
+        reported.contains("the machine was at 41.0 °C, then at 66.0 °C"),
+        "{reported}"
+    );
+    let reported = note([41, 43]);
+    assert!(!reported.contains("Temperature"), "{reported}");
     fs::write(&file, "[{\"cell\": 1}]").unwrap();
     let refused = report();
     assert_eq!(refused.status.code(), Some(2), "{}", output_text(&refused));

@@ -31,18 +31,18 @@ fn results(out: &Path) -> BTreeMap<String, String> {
 
 /// Reads the output of a study until a line contains these words.
 fn read_until(child: &mut Child, words: &str) -> Vec<String> {
-    let mut said = Vec::new();
+    let mut message = Vec::new();
     let errors = child.stderr.as_mut().unwrap();
     // Reads byte by byte: the rest stays in the pipe for the next reader.
     let mut lines = BufReader::with_capacity(1, errors).lines();
     while let Some(Ok(line)) = lines.next() {
         let is_it = line.contains(words);
-        said.push(line);
+        message.push(line);
         if is_it {
-            return said;
+            return message;
         }
     }
-    panic!("it never said {words:?}: {said:?}")
+    panic!("it never said {words:?}: {message:?}")
 }
 
 fn send(child: &Child, signal: i32) {

@@ -117,7 +117,7 @@ fn a_write_is_found_before_the_next_round() {
     let shown = path.display().to_string();
     let subject = shown.replace("smp_affinity_list", "smp_affinity");
     let former = std::fs::read_to_string(&path).unwrap();
-    let mut asked = Vec::new();
+    let mut requested = Vec::new();
     for _ in 0..4 {
         for (event, list) in [("gone", "0"), ("appeared", former.trim())] {
             let before = place.state()["asked"].clone();
@@ -136,12 +136,12 @@ fn a_write_is_found_before_the_next_round() {
             );
             assert_eq!(
                 after["rounds"], before["rounds"],
-                "everything was asked for one write, after {asked:?}"
+                "everything was asked for one write, after {requested:?}"
             );
-            asked.push(after);
+            requested.push(after);
         }
     }
-    assert_eq!(asked.len(), 8);
+    assert_eq!(requested.len(), 8);
     assert_eq!(daemon.end(), Some(0));
 }
 
@@ -231,9 +231,9 @@ fn a_second_daemon_names_the_first_and_a_later_one_continues() {
         ))
         .output()
         .unwrap();
-    let said = String::from_utf8_lossy(&second.stderr).into_owned();
-    assert_eq!(second.status.code(), Some(5), "{said}");
-    assert!(said.contains(&format!("process {}", daemon.child.id())), "{said}");
+    let message = String::from_utf8_lossy(&second.stderr).into_owned();
+    assert_eq!(second.status.code(), Some(5), "{message}");
+    assert!(message.contains(&format!("process {}", daemon.child.id())), "{message}");
     assert!(!place.path("other").exists());
     let first = place.until("a finding", |line| {
         line["event"] == "appeared" && line["id"] == "partition-missing"
@@ -403,8 +403,8 @@ fn wrong_arguments_and_files_end_the_daemon_immediately() {
         "watch --daemon --install-unit --remove-unit",
         "watch --daemon --install-unit --repair",
     ] {
-        let (code, said) = status(words);
-        assert_eq!(code, Some(2), "{words}: {said}");
+        let (code, message) = status(words);
+        assert_eq!(code, Some(2), "{words}: {message}");
     }
     for (text, wanted) in [
         ("[[partition]\n", 2),
@@ -414,9 +414,9 @@ fn wrong_arguments_and_files_end_the_daemon_immediately() {
         ("[[partition]]\ncpus = \"4000\"\n", 2),
     ] {
         place.configure(text);
-        let (code, said) = status(&format!("watch --daemon --log {}", log.display()));
-        assert_eq!(code, Some(wanted), "{text}: {said}");
-        assert!(said.contains("next:"), "{said}");
+        let (code, message) = status(&format!("watch --daemon --log {}", log.display()));
+        assert_eq!(code, Some(wanted), "{text}: {message}");
+        assert!(message.contains("next:"), "{message}");
     }
     assert!(!Path::new(&log).exists(), "nothing was begun");
 }

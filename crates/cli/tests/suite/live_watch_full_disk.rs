@@ -17,9 +17,12 @@ fn a_log_whose_first_write_fails_is_refused() {
             .command(&format!("watch --daemon --cpus {} --log {log}", alone::cpu()))
             .output()
             .unwrap();
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(4), "{log}: {said}");
-        assert!(said.contains(&format!("the log {log} cannot be written")), "{said}");
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(4), "{log}: {message}");
+        assert!(
+            message.contains(&format!("the log {log} cannot be written")),
+            "{message}"
+        );
     }
     assert!(!std::path::Path::new("/nonexistent").exists());
 }
@@ -42,10 +45,10 @@ fn a_full_log_disk_does_not_end_the_daemon() {
         trouble.contains("No space left") && trouble.ends_with("lines lost"),
         "{trouble}"
     );
-    let said = std::fs::read_to_string(place.path("said")).unwrap();
+    let message = std::fs::read_to_string(place.path("said")).unwrap();
     assert!(
-        said.contains("the log cannot be written now: cannot write /dev/full: "),
-        "{said}"
+        message.contains("the log cannot be written now: cannot write /dev/full: "),
+        "{message}"
     );
     assert_eq!(daemon.end(), Some(0));
 }

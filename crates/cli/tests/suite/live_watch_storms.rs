@@ -12,8 +12,8 @@ use watch::drift::Interval;
 fn counted(place: &DaemonDirectory, daemon: &TestDaemon, turn: usize) -> [u64; 3] {
     daemon.signal(libc::SIGHUP);
     place.until("the signal", |_| {
-        let told = place.lines();
-        told.iter().filter(|one| one["event"] == "configuration").count() == turn
+        let reported = place.lines();
+        reported.iter().filter(|one| one["event"] == "configuration").count() == turn
     });
     // The state file is replaced after the line is logged. Its timestamp is taken before it is read, so the content is
     // never older.
@@ -51,12 +51,12 @@ fn a_fork_storm_neither_fills_memory_nor_blocks_the_daemon() {
         assert!(status.success());
     };
     storm();
-    let asked = counted(&place, &daemon, 1)[0];
+    let requested = counted(&place, &daemon, 1)[0];
     let before = kilobytes();
     storm();
     storm();
     assert!(kilobytes() < before + 4_096, "{before} kB became {} kB", kilobytes());
-    let more = counted(&place, &daemon, 2)[0] - asked;
+    let more = counted(&place, &daemon, 2)[0] - requested;
     assert!(more < 100, "{more} questions for 2,000 processes");
     assert_eq!(daemon.end(), Some(0));
 }

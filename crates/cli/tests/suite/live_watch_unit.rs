@@ -24,8 +24,8 @@ fn run_after(place: &DaemonDirectory, line: &str, words: &str) -> (Option<i32>, 
         env!("CARGO_BIN_EXE_quietcore")
     );
     let Output { status, stdout, stderr } = place.line(&line).output().unwrap();
-    let said = [stdout, stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-    (status.code(), said.concat())
+    let message = [stdout, stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    (status.code(), message.concat())
 }
 
 fn with_systemd() -> DaemonDirectory {
@@ -46,20 +46,20 @@ fn the_unit_is_installed_and_removed() {
     }
     let place = with_systemd();
     for _ in 0..2 {
-        let (status, said) = run(&place, "--install-unit");
-        assert_eq!(status, Some(0), "{said}");
+        let (status, message) = run(&place, "--install-unit");
+        assert_eq!(status, Some(0), "{message}");
         let unit = std::fs::read_to_string(place.path(UNIT)).unwrap();
         let start = unit.lines().find(|line| line.starts_with("ExecStart=")).unwrap();
         assert_eq!(start, "ExecStart=/mnt/quietcore watch --daemon");
         let link = std::fs::read_link(place.path(LINK)).unwrap();
         assert_eq!(link, Path::new("../quietcore-watch.service"));
     }
-    let (status, said) = run(&place, "--remove-unit");
-    assert_eq!(status, Some(0), "{said}");
-    assert!(!is_there(&place, UNIT) && !is_there(&place, LINK), "{said}");
-    let (status, said) = run(&place, "--remove-unit");
-    assert_eq!(status, Some(0), "{said}");
-    assert!(said.contains("no unit of `watch` is installed"), "{said}");
+    let (status, message) = run(&place, "--remove-unit");
+    assert_eq!(status, Some(0), "{message}");
+    assert!(!is_there(&place, UNIT) && !is_there(&place, LINK), "{message}");
+    let (status, message) = run(&place, "--remove-unit");
+    assert_eq!(status, Some(0), "{message}");
+    assert!(message.contains("no unit of `watch` is installed"), "{message}");
 }
 
 /// Root would run a program at each boot that another user can replace.
@@ -75,10 +75,10 @@ fn a_program_that_other_users_can_change_is_not_installed() {
         ("chown 4242 /mnt", "/mnt is 4242:0 0755"),
         ("chmod 1777 /mnt", "/mnt is 0:0 1777"),
     ] {
-        let (status, said) = run_after(&place, line, "--install-unit");
-        assert_eq!(status, Some(2), "{line}: {said}");
-        assert!(said.contains(named), "{line}: {said}");
-        assert!(!is_there(&place, UNIT) && !is_there(&place, LINK), "{line}: {said}");
+        let (status, message) = run_after(&place, line, "--install-unit");
+        assert_eq!(status, Some(2), "{line}: {message}");
+        assert!(message.contains(named), "{line}: {message}");
+        assert!(!is_there(&place, UNIT) && !is_there(&place, LINK), "{line}: {message}");
     }
 }
 
@@ -89,13 +89,13 @@ fn an_edited_unit_is_left_alone() {
         return;
     }
     let place = with_systemd();
-    let (status, said) = run(&place, "--install-unit");
-    assert_eq!(status, Some(0), "{said}");
+    let (status, message) = run(&place, "--install-unit");
+    assert_eq!(status, Some(0), "{message}");
     let theirs = "[Service]\nExecStart=/bin/true\n";
     std::fs::write(place.path(UNIT), theirs).unwrap();
-    let (status, said) = run(&place, "--remove-unit");
-    assert_eq!(status, Some(5), "{said}");
-    assert!(said.contains("left alone"), "{said}");
+    let (status, message) = run(&place, "--remove-unit");
+    assert_eq!(status, Some(5), "{message}");
+    assert!(message.contains("left alone"), "{message}");
     assert_eq!(std::fs::read_to_string(place.path(UNIT)).unwrap(), theirs);
 }
 
@@ -105,11 +105,11 @@ fn without_systemd_nothing_is_installed() {
         return;
     }
     let place = DaemonDirectory::new();
-    let (status, said) = run(&place, "--install-unit");
-    assert_eq!(status, Some(4), "{said}");
+    let (status, message) = run(&place, "--install-unit");
+    assert_eq!(status, Some(4), "{message}");
     assert!(
-        said.contains("systemd is not running") && said.contains("next:"),
-        "{said}"
+        message.contains("systemd is not running") && message.contains("next:"),
+        "{message}"
     );
     assert!(!is_there(&place, "etc/systemd"));
 }

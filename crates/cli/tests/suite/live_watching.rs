@@ -205,11 +205,11 @@ fn the_view_ends_when_its_terminal_is_gone_even_without_sighup() {
 #[test]
 fn without_a_terminal_check_is_suggested() {
     let output = quietcore(&["watch"]);
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(2), "{said}");
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{message}");
     assert!(
-        said.contains("standard output is not a terminal") && said.contains("quietcore check"),
-        "{said}"
+        message.contains("standard output is not a terminal") && message.contains("quietcore check"),
+        "{message}"
     );
     let Some(terminal) = Terminal::start("dumb", "TERM=dumb", &play()) else {
         return;

@@ -9,8 +9,8 @@ fn shell(line: &str) -> (Option<i32>, String) {
         .stdin(Stdio::null())
         .output()
         .unwrap();
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    (output.status.code(), said)
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    (output.status.code(), message)
 }
 
 #[test]
@@ -23,10 +23,10 @@ fn a_result_that_cannot_be_written_is_no_success() {
         "bitcalc 3",
     ] {
         for to in [">/dev/full", ">&-"] {
-            let (code, said) = shell(&format!("QUIETCORE {words} {to}"));
-            assert!(code.is_some_and(|code| code != 0), "{words} {to}: {said}");
-            assert!(said.contains("standard output"), "{words} {to}: {said}");
-            assert!(said.contains("next: "), "{words} {to}: {said}");
+            let (code, message) = shell(&format!("QUIETCORE {words} {to}"));
+            assert!(code.is_some_and(|code| code != 0), "{words} {to}: {message}");
+            assert!(message.contains("standard output"), "{words} {to}: {message}");
+            assert!(message.contains("next: "), "{words} {to}: {message}");
         }
         assert_eq!(
             shell(&format!("QUIETCORE {words} >/dev/null")),
@@ -40,6 +40,6 @@ fn a_result_that_cannot_be_written_is_no_success() {
 
 #[test]
 fn a_closed_pipe_is_no_error() {
-    let (code, said) = shell("{ QUIETCORE explain --list; echo $? >&2; } | head -1 >/dev/null");
-    assert_eq!((code, said.as_str()), (Some(0), "0\n"));
+    let (code, message) = shell("{ QUIETCORE explain --list; echo $? >&2; } | head -1 >/dev/null");
+    assert_eq!((code, message.as_str()), (Some(0), "0\n"));
 }

@@ -68,9 +68,9 @@ fn a_thread_is_named_alone_or_as_formerly_beside_its_flag() {
     for unclear in ["blame --tid", "blame --pid 4711 --tid 4712"] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_quietcore"));
         let output = command.args(unclear.split(' ')).output().unwrap();
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(2), "{unclear}: {said}");
-        assert!(said.contains("use --tid TID"), "{unclear}: {said}");
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{unclear}: {message}");
+        assert!(message.contains("use --tid TID"), "{unclear}: {message}");
     }
 }
 

@@ -28,7 +28,7 @@ fn root() -> bool {
 
 #[test]
 fn partrt_prints_the_messages_that_scripts_expect() {
-    for (arguments, said) in [
+    for (arguments, message) in [
         (&[][..], "Expected sub-command. Use 'partrt -h' for help."),
         (&["-v"], "Expected sub-command. Use 'partrt -h' for help."),
         (
@@ -68,7 +68,7 @@ fn partrt_prints_the_messages_that_scripts_expect() {
     ] {
         let output = both_ways("partrt", arguments);
         assert_eq!(output.status.code(), Some(1), "{arguments:?}");
-        assert_eq!(text(&output.stderr), format!("{said}\n"), "{arguments:?}");
+        assert_eq!(text(&output.stderr), format!("{message}\n"), "{arguments:?}");
         assert!(output.stdout.is_empty(), "{arguments:?}");
     }
 }
@@ -80,7 +80,7 @@ fn partrt_reports_missing_partitions_and_tasks() {
         return;
     }
     let own = std::process::id().to_string();
-    for (arguments, said) in [
+    for (arguments, message) in [
         (
             &["run", "not-there", "true"][..],
             "Could not find cpuset partition: not-there",
@@ -89,7 +89,7 @@ fn partrt_reports_missing_partitions_and_tasks() {
     ] {
         let output = both_ways("partrt", arguments);
         assert_eq!(output.status.code(), Some(1), "{arguments:?}");
-        assert_eq!(text(&output.stderr), format!("partrt: Failed execution: {said}\n"));
+        assert_eq!(text(&output.stderr), format!("partrt: Failed execution: {message}\n"));
     }
     // An impossible mask is refused before the machine is inspected.
     let output = both_ways("partrt", &["create", "0"]);
@@ -177,7 +177,7 @@ fn ticks_are_counted_while_a_command_runs() {
     );
     let rows = std::fs::read_to_string(&file).unwrap();
     assert!(rows.starts_with("# cpu ticks\n0 "), "{rows}");
-    for (arguments, said) in [
+    for (arguments, message) in [
         (
             &["--cpu", "not-there", "true"][..],
             "Invalid argument to the --cpu (not-there)",
@@ -187,6 +187,6 @@ fn ticks_are_counted_while_a_command_runs() {
     ] {
         let output = both_ways("count_ticks", arguments);
         assert_eq!(output.status.code(), Some(1), "{arguments:?}");
-        assert_eq!(text(&output.stderr), format!("count_ticks: {said}\n"));
+        assert_eq!(text(&output.stderr), format!("count_ticks: {message}\n"));
     }
 }

@@ -15,10 +15,10 @@ fn unwritable_output_files_are_refused_before_anything_is_changed() {
             .arg(dir.path().join(out))
             .output()
             .unwrap();
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(
-            said.contains(why) && said.contains(" next: ") && output.stdout.is_empty(),
-            "{out}: {said}"
+            message.contains(why) && message.contains(" next: ") && output.stdout.is_empty(),
+            "{out}: {message}"
         );
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "{out}");
     }

@@ -63,11 +63,11 @@ fn a_page_without_a_name_and_json_with_the_name_of_a_page_are_refused() {
         let dir = tempfile::tempdir().unwrap();
         let mut command = Command::new(env!("CARGO_BIN_EXE_quietcore"));
         let output = command.args(words).current_dir(dir.path()).output().unwrap();
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(2), "{words:?}: {said}");
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{words:?}: {message}");
         assert!(
-            said.contains(why) && said.contains("next: ") && output.stdout.is_empty(),
-            "{words:?}: {said}"
+            message.contains(why) && message.contains("next: ") && output.stdout.is_empty(),
+            "{words:?}: {message}"
         );
         assert!(names(dir.path()).is_empty(), "{words:?}");
     }

@@ -164,8 +164,8 @@ fn reading_commands_print_documents_that_match_their_schemas() {
             .current_dir(dir.path())
             .output()
             .unwrap();
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        document(&output.stdout).unwrap_or_else(|error| panic!("{words:?}: {error}: {said}"))
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        document(&output.stdout).unwrap_or_else(|error| panic!("{words:?}: {error}: {message}"))
     };
     let root = machine.to_str().unwrap();
     let named = READING.map(|words| run(&[words, &["--root", root]].concat()));

@@ -92,8 +92,8 @@ fn the_longest_run_agrees_with_the_awk_script_of_the_article() {
                           <idle>-0     [047] dN..   290.000000: sched_idle_set_state <-cpuidle_enter_state\n";
     std::fs::write(&path, text).unwrap();
     let path = path.to_str().unwrap();
-    let said = out(&["trace", "longest-run", path, "--task", "bash"]);
-    assert_eq!(said.lines().next(), Some("Max uninterrupted exec: 29877.67ms"));
+    let message = out(&["trace", "longest-run", path, "--task", "bash"]);
+    assert_eq!(message.lines().next(), Some("Max uninterrupted exec: 29877.67ms"));
     let answer = json(&["--json", "trace", "longest-run", path]);
     assert_eq!(answer["schema"], "quietcore.trace.longest_run/1");
     assert_eq!(
@@ -143,26 +143,26 @@ fn a_wake_up_trace_contains_one_wait() {
         \x20 <idle>-0         1dNh5.   49us+: ttwu_do_activate.constprop.0 <-try_to_wake_up\n\
         \x20 <idle>-0         1d..3.  248us :        0:120:R ==> [001]     164: 94:R sleep\n";
     std::fs::write(&path, text).unwrap();
-    let said = out(&["trace", "max-latency", path.to_str().unwrap()]);
+    let message = out(&["trace", "max-latency", path.to_str().unwrap()]);
     assert!(
-        said.starts_with(
+        message.starts_with(
             "Longest time from the wake-up of a real-time thread until it ran: 248 us\n  CPU 1, sleep[164]\n"
         ),
-        "{said}"
+        "{message}"
     );
-    assert!(said.ends_with("It contains no other waits.\n"), "{said}");
-    let said = out(&["trace", "longest-run", path.to_str().unwrap()]);
+    assert!(message.ends_with("It contains no other waits.\n"), "{message}");
+    let message = out(&["trace", "longest-run", path.to_str().unwrap()]);
     assert!(
-        !said.contains("Max uninterrupted exec") && said.contains("cannot be read from it"),
-        "{said}"
+        !message.contains("Max uninterrupted exec") && message.contains("cannot be read from it"),
+        "{message}"
     );
 }
 
 #[test]
 fn lost_events_are_reported_with_the_answer() {
     let output = quietcore(&["trace", "longest-run", "traces/6.18-x86_64/text1"]);
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert!(said.contains("events were lost"), "{said}");
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert!(message.contains("events were lost"), "{message}");
 }
 
 #[test]
@@ -255,10 +255,10 @@ fn a_trace_truncated_while_it_is_read_is_reported() {
     let mut rest = Vec::new();
     reading.read_to_end(&mut rest).unwrap();
     let output = report.wait_with_output().unwrap();
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(said.starts_with("error: the trace was cut short"), "{said}");
-    assert_eq!(said.lines().count(), 3, "{said}");
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{message}");
+    assert!(message.starts_with("error: the trace was cut short"), "{message}");
+    assert_eq!(message.lines().count(), 3, "{message}");
 }
 
 /// Returns a trace file that repeats the pages of a fixture 100 times.

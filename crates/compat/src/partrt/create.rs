@@ -234,7 +234,7 @@ mod tests {
     fn message_of(failed: PartrtError) -> String {
         match failed {
             PartrtError::Usage => "usage".to_owned(),
-            PartrtError::Message(said) | PartrtError::NotStarted(_, said) => said,
+            PartrtError::Message(printed) | PartrtError::NotStarted(_, printed) => printed,
         }
     }
 
@@ -261,14 +261,14 @@ mod tests {
         assert_eq!(wanted.mask.as_deref(), Some("0xc"));
         assert_eq!(wanted.without.into_iter().collect::<String>(), "crw");
         assert_eq!(parse("-n 1").unwrap().node.as_deref(), Some("1"));
-        for (line, said) in [
+        for (line, printed) in [
             ("", "Missing mandatory cpumask"),
             ("-r", "Missing mandatory cpumask"),
             ("-n", "Invalid option: -n missing mandatory argument"),
             ("-q 0xc", "Invalid option: -q "),
             ("-h", "usage"),
         ] {
-            assert_eq!(parse(line), Err(said.to_owned()), "{line}");
+            assert_eq!(parse(line), Err(printed.to_owned()), "{line}");
         }
     }
 

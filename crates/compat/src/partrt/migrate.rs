@@ -171,7 +171,7 @@ mod tests {
                     let cpus = wanted.cpus.map_or_else(|| "-".to_owned(), |cpus| cpus.to_string());
                     format!("{} {} {cpus}", wanted.task, wanted.partition.unwrap_or_default())
                 }
-                Err(PartrtError::Message(said)) => said,
+                Err(PartrtError::Message(message)) => message,
                 Err(_) => "usage".to_owned(),
             }
         };

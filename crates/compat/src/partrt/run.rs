@@ -108,11 +108,11 @@ mod tests {
 
     fn parse(line: &str) -> Result<String, String> {
         let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-        let said = |failed| match failed {
+        let message = |failed| match failed {
             PartrtError::Usage => "usage".to_owned(),
-            PartrtError::Message(said) | PartrtError::NotStarted(_, said) => said,
+            PartrtError::Message(message) | PartrtError::NotStarted(_, message) => message,
         };
-        let wanted = PartrtRunOptions::parse(&words).map_err(said)?;
+        let wanted = PartrtRunOptions::parse(&words).map_err(message)?;
         let cpus = wanted.cpus.map_or_else(|| "-".to_owned(), |cpus| cpus.to_string());
         let policy = wanted.policy.map(|policy| policy.to_former_policy(0));
         let policy = policy.map_or_else(|| "-".to_owned(), |kept| format!("{:?}:{}", kept.policy, kept.priority));
@@ -131,7 +131,7 @@ mod tests {
         ] {
             assert_eq!(parse(line).as_deref(), Ok(wanted), "{line}");
         }
-        for (line, said) in [
+        for (line, message) in [
             ("", "Missing mandatory partition name"),
             ("-f 80", "Missing mandatory partition name"),
             ("-f", "Invalid option: -f missing mandatory argument"),
@@ -139,7 +139,7 @@ mod tests {
             ("-f 0 rt cmd", "`fifo` needs a priority from 1 to 99, as in fifo:80"),
             ("-h", "usage"),
         ] {
-            assert_eq!(parse(line), Err(said.to_owned()), "{line}");
+            assert_eq!(parse(line), Err(message.to_owned()), "{line}");
         }
         assert!(
             parse("-c xyz rt cmd")

@@ -110,13 +110,13 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("env");
         let name = file.to_str().unwrap();
-        let said = |result: Result<(), PartrtError>| match result {
+        let message = |result: Result<(), PartrtError>| match result {
             Ok(()) => "taken".to_owned(),
             Err(PartrtError::Message(text)) => text,
             Err(_) => "other".to_owned(),
         };
         assert_eq!(
-            said(check_saved(name)),
+            message(check_saved(name)),
             format!("Provided configuration file: {name} does not exist")
         );
         std::fs::write(
@@ -124,10 +124,10 @@ mod tests {
             "partrt_settings: 2022-08-25-10-00-00\n/proc/sys/vm/stat_interval 1\n",
         )
         .unwrap();
-        assert_eq!(said(check_saved(name)), "taken");
+        assert_eq!(message(check_saved(name)), "taken");
         std::fs::write(&file, "/proc/sys/vm/stat_interval 1\n").unwrap();
-        assert_eq!(said(check_saved(name)), format!("Corrupt settings file: {name}"));
+        assert_eq!(message(check_saved(name)), format!("Corrupt settings file: {name}"));
         std::fs::write(&file, "").unwrap();
-        assert_eq!(said(check_saved(name)), format!("Corrupt settings file: {name}"));
+        assert_eq!(message(check_saved(name)), format!("Corrupt settings file: {name}"));
     }
 }

@@ -253,10 +253,10 @@ mod tests {
             slow.write_all(piece.as_bytes()).unwrap();
             std::thread::sleep(Duration::from_millis(30));
         }
-        let told = rest(slow);
+        let reported = rest(slow);
         assert!(
-            told.starts_with("HTTP/1.1 200 OK\r\n") && told.ends_with("\r\n\r\na 1\n"),
-            "{told}"
+            reported.starts_with("HTTP/1.1 200 OK\r\n") && reported.ends_with("\r\n\r\na 1\n"),
+            "{reported}"
         );
         assert!(answer_to(address, "GET / HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 404 "));
         assert!(answer_to(address, "PUT /metrics HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 405 "));
@@ -279,14 +279,17 @@ mod tests {
         ] {
             let mut stream = connect(address);
             stream.write_all(bytes).unwrap();
-            let told = rest(stream);
-            assert!(told.starts_with(wanted), "{wanted}: {told}");
+            let reported = rest(stream);
+            assert!(reported.starts_with(wanted), "{wanted}: {reported}");
         }
         // With a whole megabyte unread, the kernel discards the rest, and the answer with it.
         let mut stream = connect(address);
         let _ = stream.write_all(&endless);
-        let told = rest(stream);
-        assert!(told.is_empty() || told.starts_with("HTTP/1.1 431 "), "{told}");
+        let reported = rest(stream);
+        assert!(
+            reported.is_empty() || reported.starts_with("HTTP/1.1 431 "),
+            "{reported}"
+        );
         assert!(answer_to(address, "GET /metrics HTTP/1.1\r\n\r\n").ends_with("\r\n\r\na 1\n"));
     }
 

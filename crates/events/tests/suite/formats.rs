@@ -22,7 +22,7 @@ fn common_fields_are_read_at_the_described_offsets() {
 \tfield:unsigned char common_preempt_count;\toffset:4;\tsize:1;\tsigned:0;
 \tfield:unsigned char common_flags;\toffset:5;\tsize:1;\tsigned:0;
 \tfield:unsigned short common_type;\toffset:6;\tsize:2;\tsigned:0;\n";
-    let told = CommonValues {
+    let reported = CommonValues {
         id: 7,
         flags: 1,
         preempt_count: 2,
@@ -35,7 +35,7 @@ fn common_fields_are_read_at_the_described_offsets() {
         (Endian::Big, moved, [0, 0, 1, 2, 2, 1, 0, 7]),
     ] {
         let formats = formats(endian, common);
-        assert_eq!(formats.common(&payload), Some(told), "{endian:?} {common}");
+        assert_eq!(formats.common(&payload), Some(reported), "{endian:?} {common}");
         assert_eq!(formats.common(&payload[..7]), None, "{endian:?} {common}");
     }
     assert_eq!(

@@ -305,9 +305,9 @@ CPU:3 [20900 EVENTS DROPPED]
 #[test]
 fn the_reader_reports_facts_and_losses_of_a_text() {
     let mut reader = TextReader::new(WHOLE.as_bytes());
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     while let Some(item) = reader.next_item().unwrap() {
-        told.push(match item {
+        reported.push(match item {
             TextItem::Event(event) => format!("{}@{}", event.name, event.cpu),
             TextItem::Lost { cpu, count } => format!("lost {count:?}@{cpu}"),
             TextItem::BufferStart { cpu } => format!("began@{cpu}"),
@@ -315,7 +315,7 @@ fn the_reader_reports_facts_and_losses_of_a_text() {
         });
     }
     assert_eq!(
-        told,
+        reported,
         [
             "lost Some(20900)@47",
             "function@47",

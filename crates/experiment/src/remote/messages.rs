@@ -194,7 +194,7 @@ mod tests {
     #[test]
     fn board_messages_survive_a_round_trip() {
         let place = RunPosition { block: 2, cell: 11 };
-        let said = [
+        let messages = [
             BoardReply::Up(ProgramIdentity {
                 version: "1".to_owned(),
                 bytes: 3,
@@ -210,7 +210,7 @@ mod tests {
                 there: vec![[2, 11]],
             }),
         ];
-        let asked = [
+        let requested = [
             BoardRequest::Study(b"a".to_vec()),
             BoardRequest::Record(b"b".to_vec()),
             BoardRequest::Result(place, b"c".to_vec()),
@@ -222,13 +222,13 @@ mod tests {
             BoardRequest::Stop,
         ];
         let mut frames = Frames::default();
-        said.iter().for_each(|one| frames.push(&one.frame()));
-        asked.iter().for_each(|one| frames.push(&one.frame()));
-        for one in said {
+        messages.iter().for_each(|one| frames.push(&one.frame()));
+        requested.iter().for_each(|one| frames.push(&one.frame()));
+        for one in messages {
             let (name, body) = frames.take().unwrap();
             assert_eq!(BoardReply::of(&name, body), Some(one));
         }
-        for one in asked {
+        for one in requested {
             let (name, body) = frames.take().unwrap();
             assert_eq!(BoardRequest::of(&name, body), Some(one));
         }
@@ -246,9 +246,12 @@ mod tests {
     #[test]
     fn the_outcome_on_the_board_is_the_outcome_here() {
         let error = Failure::new(Status::Denied, "a", "b\u{1b}", "c");
-        let told = StudyEnd::of(Err(error)).outcome("board").unwrap_err();
-        assert_eq!((told.status, told.what.as_str()), (Status::Denied, "on board: a"));
-        assert!(!told.why.contains('\u{1b}'));
+        let reported = StudyEnd::of(Err(error)).outcome("board").unwrap_err();
+        assert_eq!(
+            (reported.status, reported.what.as_str()),
+            (Status::Denied, "on board: a")
+        );
+        assert!(!reported.why.contains('\u{1b}'));
         assert_eq!(
             StudyEnd::of(Ok(Status::Failed)).outcome("board").unwrap(),
             Status::Failed

@@ -120,14 +120,14 @@ fn errors_have_line_and_column() {
         ("{\"rt_test_version:\": \"2.40\", \"thr", "at line 1 column"),
         ("{\"schema\":\"quietcore.measure/1\",\"kind\":7}", "at line 1 column"),
     ] {
-        let said = error_of(text);
-        assert!(said.contains(wanted), "{text:?}: {said}");
+        let message = error_of(text);
+        assert!(message.contains(wanted), "{text:?}: {message}");
     }
     let hostile = "# Histogram\n\u{1b}]0;x\u{7}\u{202e}evil\n";
-    let said = error_of(hostile);
+    let message = error_of(hostile);
     assert!(
-        !said.contains('\u{1b}') && !said.contains('\u{202e}') && !said.contains('\u{7}'),
-        "{said:?}"
+        !message.contains('\u{1b}') && !message.contains('\u{202e}') && !message.contains('\u{7}'),
+        "{message:?}"
     );
     assert!(error_of_bytes(b"# Histogram\n000001 1\n\xff\xfe\n").contains("line 3, column 1: this is not text"));
 }

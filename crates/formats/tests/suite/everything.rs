@@ -269,12 +269,12 @@ fn parts_that_a_format_cannot_hold_are_reported() {
         FormatCapability::Everything => 3,
     };
     for format in writers() {
-        let said = omissions(format, &recording).unwrap();
+        let printed = omissions(format, &recording).unwrap();
         for (part, least) in parts {
             assert_eq!(
-                said.contains(part),
+                printed.contains(part),
                 rank(format.capacity) <= rank(least),
-                "{}: {said}",
+                "{}: {printed}",
                 format.name
             );
         }

@@ -163,9 +163,9 @@ fn a_snapshot_contains_the_kernel_messages_about_its_boot_line() {
     let dir = tempfile::tempdir().unwrap();
     made(dir.path());
     std::fs::create_dir_all(dir.path().join("var/log")).unwrap();
-    let said =
+    let message =
         "[    0.0] Linux version 6.12\n[    0.1] Housekeeping: nohz unsupported.\n[    9.0] usb: a serial number\n";
-    std::fs::write(dir.path().join("var/log/dmesg"), said).unwrap();
+    std::fs::write(dir.path().join("var/log/dmesg"), message).unwrap();
     let archive = dir.path().join("snapshot.tar");
     capture::capture(&Root::open(dir.path()).unwrap(), &archive, "test", &[]).unwrap();
     let log = Root::open(&archive).unwrap().kernel_log().unwrap().unwrap();

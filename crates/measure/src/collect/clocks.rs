@@ -110,17 +110,17 @@ mod tests {
         clocks.compare(3 * second, None, Some(9));
         clocks.compare(4 * second, Some(900_000), Some(9 + 7_000_000_000));
         let mut lane = Lane::latency(CpuId(0), Duration::from_secs(1));
-        let told = |lane: &Lane| -> Vec<(String, NoteLevel)> {
+        let reported = |lane: &Lane| -> Vec<(String, NoteLevel)> {
             let notes = clocks.notes(std::slice::from_ref(lane));
             notes.into_iter().map(|note| (note.message, note.level)).collect()
         };
-        let notes = told(&lane);
+        let notes = reported(&lane);
         assert_eq!(notes.len(), 3, "{notes:?}");
         assert!(notes[0].0.contains("forward by 5.00 s") && notes[0].1 == NoteLevel::Info);
         assert!(notes[1].0.contains("back by 5.00 s"));
         assert!(notes[2].0.contains("suspended for 7.00 s") && notes[2].1 == NoteLevel::Warning);
         lane.clock = Clock::Tai;
-        assert_eq!(told(&lane)[0].1, NoteLevel::Error);
+        assert_eq!(reported(&lane)[0].1, NoteLevel::Error);
     }
 
     #[test]

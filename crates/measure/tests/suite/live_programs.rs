@@ -48,7 +48,9 @@ fn with_word(word: &str) -> Vec<u32> {
             .ok()
             .flatten()
             .unwrap_or_default();
-        String::from_utf8_lossy(&line).split('\0').any(|said| said == word)
+        String::from_utf8_lossy(&line)
+            .split('\0')
+            .any(|message| message == word)
     };
     let names = root.names("/proc").unwrap().unwrap();
     names.iter().filter_map(|name| name.parse().ok()).filter(has).collect()
@@ -67,31 +69,31 @@ fn only(results: Vec<ProgramResult>) -> ProgramResult {
 #[test]
 fn a_program_runs_with_the_configured_cpus_and_policy() {
     let folder = tempfile::tempdir().unwrap();
-    let told = folder.path().join("told");
+    let reported = folder.path().join("told");
     let one = CpuSet::range(0, 0);
     let mut ordered = order("grep Cpus_allowed_list /proc/self/status; cut -d' ' -f41 /proc/self/stat");
-    ordered.output = Some(told.clone());
+    ordered.output = Some(reported.clone());
     ordered.cpus = Some(one);
     ordered.policy = Policy::Batch;
     let mut programs = RunningPrograms::start(&[ordered]).unwrap();
-    tend_until(&mut programs, |_| lines(&told) == 2);
+    tend_until(&mut programs, |_| lines(&reported) == 2);
     let result = only(programs.end());
-    let told = std::fs::read_to_string(told).unwrap();
-    assert_eq!(told, "Cpus_allowed_list:\t0\n3\n");
+    let reported = std::fs::read_to_string(reported).unwrap();
+    assert_eq!(reported, "Cpus_allowed_list:\t0\n3\n");
     assert_eq!((result.started, result.failed), (1, 0));
 }
 
 #[test]
 fn a_program_is_restarted_only_as_configured_and_exits_are_counted() {
     let folder = tempfile::tempdir().unwrap();
-    let said = folder.path().join("said");
+    let message = folder.path().join("said");
     let mut comes = order("echo x; sleep 0.15");
-    comes.output = Some(said.clone());
+    comes.output = Some(message.clone());
     comes.after_success = EndAction::Respawn;
     let mut stays = order("exit 3");
     stays.after_success = EndAction::Respawn;
     let mut programs = RunningPrograms::start(&[comes, stays]).unwrap();
-    tend_until(&mut programs, |_| lines(&said) >= 4);
+    tend_until(&mut programs, |_| lines(&message) >= 4);
     let [comes, stays] = programs.end().try_into().unwrap();
     assert!(comes.started >= 4 && comes.succeeded >= 3, "{comes:?}");
     assert!(!comes.throttled, "{comes:?}");
@@ -211,12 +213,12 @@ fn a_program_that_cannot_start_is_reported_and_leaves_nothing() {
         let Err(MeasureError::Program {
             name,
             what,
-            errno: said,
+            errno: message,
         }) = RunningPrograms::start(&[running, ordered])
         else {
             panic!("it was started");
         };
-        assert_eq!((name.as_str(), said), ("program[7]", errno), "{what}");
+        assert_eq!((name.as_str(), message), ("program[7]", errno), "{what}");
         assert!(what.contains(words), "{what}");
         assert_eq!(with_word(&word), Vec::<u32>::new());
     };

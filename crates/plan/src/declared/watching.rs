@@ -165,10 +165,10 @@ mod tests {
         let text = b"[[partition]]\ncpus = \"1\"\n[watch]\nalert = [\"/bin/page\", \"me\"]\njournal = true\n\
             repair = [\"irq_affinity\"]\nignore = [\"task-here:sh\"]\nlevel = \"error\"\n";
         assert_eq!(parse(text).unwrap().len(), 1);
-        let said = watching(text).unwrap();
-        assert!(said.repair.has("irq_affinity") && !said.repair.has("workqueue_cpumask"));
+        let message = watching(text).unwrap();
+        assert!(message.repair.has("irq_affinity") && !message.repair.has("workqueue_cpumask"));
         assert_eq!(
-            (said.alert[1].as_str(), said.journal, said.level),
+            (message.alert[1].as_str(), message.journal, message.level),
             ("me", true, Level::Error)
         );
         let openly = b"[watch]\nlisten = \"0.0.0.0:9853\"\nlisten_openly = true";
@@ -206,11 +206,11 @@ mod tests {
             ("[watch]\nunheard = 1", "unheard"),
             ("[watch]\njournal = true\n[[partition]]\ncpus = ", "line 4"),
         ] {
-            let said = watching(text.as_bytes()).unwrap_err().to_string();
-            assert!(said.contains(word), "{text}: {said}");
+            let message = watching(text.as_bytes()).unwrap_err().to_string();
+            assert!(message.contains(word), "{text}: {message}");
             assert!(
-                !said.contains("untagged") && !said.contains(": line 0"),
-                "{text}: {said}"
+                !message.contains("untagged") && !message.contains(": line 0"),
+                "{text}: {message}"
             );
         }
     }

@@ -101,8 +101,8 @@ mod tests {
             ("http://ops/a\r\nX: y", "not allowed in an address"),
             ("http://me:secret@ops/", "password"),
         ] {
-            let said = read(text).unwrap_err();
-            assert!(said.contains(word), "{text}: {said}");
+            let message = read(text).unwrap_err();
+            assert!(message.contains(word), "{text}: {message}");
         }
     }
 }

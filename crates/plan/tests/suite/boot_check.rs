@@ -252,9 +252,9 @@ fn a_parameter_that_the_kernel_rejected_is_reported_with_the_reason() {
     let mut board = none("nohz_full=3").with_file("/proc/sys/kernel/osrelease", "6.12.25+rpt-rpi-v8");
     board.config = "CONFIG_HZ=250\n";
     refused(board, "nohz_full", "Raspberry Pi");
-    let mut said = none("rcu_nocbs=3");
-    said.messages = Some(vec!["rcu: \tOffload RCU callbacks from CPUs: (none).".to_owned()]);
-    refused(said, "rcu_nocbs", "(none)");
+    let mut printed = none("rcu_nocbs=3");
+    printed.messages = Some(vec!["rcu: \tOffload RCU callbacks from CPUs: (none).".to_owned()]);
+    refused(printed, "rcu_nocbs", "(none)");
     let mut unknown = obeyed("skew_tick=1");
     unknown.messages = Some(vec![
         "Unknown kernel command line parameters \"skew_tick=1\", will be passed to user space.".to_owned(),
@@ -297,8 +297,8 @@ fn a_parameter_without_effect_is_reported_with_the_counts() {
     broken(threads, "rcu_nocbs", "no thread");
     let mut shown = obeyed("nosoftlockup");
     let path = "/proc/sys/kernel/soft_watchdog".to_owned();
-    let asked = plan::boot_check::paths(["nosoftlockup"].into_iter());
-    assert_eq!(asked.first(), Some(&path));
+    let requested = plan::boot_check::paths(["nosoftlockup"].into_iter());
+    assert_eq!(requested.first(), Some(&path));
     assert_eq!(shown.of("nosoftlockup").works.truth, Truth::Unknown);
     shown.settings.values.insert(path, "1".to_owned());
     broken(shown, "nosoftlockup", "soft_watchdog has `1`");
@@ -424,8 +424,8 @@ fn without_a_journal_the_partitions_of_the_kernel_are_the_evidence() {
 #[test]
 fn a_declared_boot_part_that_is_not_active_is_reported_with_its_state() {
     let ids = |scene: &BootCheckScene| {
-        let told = boot_part_findings(&scene.check());
-        let all = told.iter().map(|one| (one.id.to_string(), one.level));
+        let reported = boot_part_findings(&scene.check());
+        let all = reported.iter().map(|one| (one.id.to_string(), one.level));
         all.collect::<std::collections::BTreeSet<_>>()
     };
     let one = |id: &str, level| [(id.to_owned(), level)].into_iter().collect();
@@ -457,8 +457,11 @@ fn a_declared_boot_part_that_is_not_active_is_reported_with_its_state() {
     assert_eq!(ids(&scene), one("boot-part-differs", Level::Error));
     scene.own_words = words(LINE, BootWordStage::Live);
     assert_eq!(ids(&scene), one("boot-part-differs", Level::Error));
-    let said = &boot_part_findings(&scene.check())[0].message;
-    assert!(said.contains("skew_tick=1") && !said.contains("nohz_full"), "{said}");
+    let printed = &boot_part_findings(&scene.check())[0].message;
+    assert!(
+        printed.contains("skew_tick=1") && !printed.contains("nohz_full"),
+        "{printed}"
+    );
 
     // The declaration does not mention the line, or states that the line does not belong to it.
     scene.declared[0].boot = BootPart::RunTimeOnly;

@@ -155,10 +155,10 @@ fn errors_are_reported_with_their_line() {
         ),
         (format!("x = {}", "[".repeat(5_000)), 1, ""),
     ];
-    for (text, line, said) in table {
+    for (text, line, message) in table {
         let error = parse(text.as_bytes()).expect_err(text);
         assert_eq!(error.line, *line, "{text}: {error}");
-        assert!(error.what.contains(said), "{text}: {error}");
+        assert!(error.what.contains(message), "{text}: {error}");
         assert!(!error.what.contains('\n') && !error.next.is_empty(), "{text}: {error}");
         assert!(
             !error.to_string().contains('\u{7}'),

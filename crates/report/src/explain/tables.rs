@@ -387,8 +387,11 @@ mod tests {
             ("isolcpu", "isolcpus"),
             ("partiton", "partition"),
         ] {
-            let asked = meant(typo).unwrap();
-            assert!(asked.starts_with(&format!("did you mean {first}")), "{typo}: {asked}");
+            let requested = meant(typo).unwrap();
+            assert!(
+                requested.starts_with(&format!("did you mean {first}")),
+                "{typo}: {requested}"
+            );
         }
         assert_eq!((meant(""), meant("\u{1b}[2Jxxxxxxxxxxxxxxxxxx")), (None, None));
     }

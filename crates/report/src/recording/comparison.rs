@@ -215,11 +215,11 @@ fn differences_text(text: &mut ReportText, found: &[QuantileDifference]) {
     if !found.is_empty() {
         text.heading("Differences from the first");
     }
-    let mut said = None;
+    let mut message = None;
     for one in found {
         let of = (&one.other, &one.thread);
-        if said != Some(of) {
-            said = Some(of);
+        if message != Some(of) {
+            message = Some(of);
             let by = match one.basis {
                 Basis::Schedule => "all expected wake-ups of both",
                 _ => "the samples of both",

@@ -241,9 +241,9 @@ fn a_chain_is_printed_from_its_origin() {
         Style::Plain,
     );
     let words: Vec<&str> = text.split_whitespace().collect();
-    let told = words.join(" ");
+    let reported = words.join(" ");
     assert!(
-        told.contains("by fio[12] on CPU 3 -> disk write -> irq 45 nvme0q3 on CPU 7"),
+        reported.contains("by fio[12] on CPU 3 -> disk write -> irq 45 nvme0q3 on CPU 7"),
         "{text}"
     );
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");

@@ -160,9 +160,9 @@ fn samples_and_expected_wake_ups_are_shown_separately() {
         assert!(page.contains(&format!("<h2>{heading}</h2>")), "{heading}");
     }
     assert!(words.contains("The latest wake-up was 301.1 ms late. The program was stopped for at most 4.5 us."));
-    let told = all_output();
+    let reported = all_output();
     for name in ["CPU 3 ", "CPU 3 due ", "CPU 3 period ", "CPU 3 early ", "CPU 3 gaps "] {
-        assert!(told.contains(&format!("\n{name}")), "{name}\n{told}");
+        assert!(reported.contains(&format!("\n{name}")), "{name}\n{reported}");
     }
 }
 

@@ -58,13 +58,16 @@ fn keys_and_buttons_zoom_and_the_visible_range_is_announced() {
     focus(&mut browser, LOGS);
     browser.key("+", 0);
     assert!((stretched(&mut browser, LOGS) - 2.0).abs() < 1e-6);
-    let said = browser.text(OUTPUT_TEXT);
-    assert!(said.starts_with("Shown: ") && said.contains("µs to "), "{said}");
+    let message = browser.text(OUTPUT_TEXT);
+    assert!(
+        message.starts_with("Shown: ") && message.contains("µs to "),
+        "{message}"
+    );
     assert_eq!(browser.text("document.querySelector('.logs output').tagName"), "OUTPUT");
     browser.key("+", 0);
     browser.key("ArrowRight", 8);
     assert!((stretched(&mut browser, LOGS) - 4.0).abs() < 1e-6);
-    assert_ne!(browser.text(OUTPUT_TEXT), said);
+    assert_ne!(browser.text(OUTPUT_TEXT), message);
     browser.key("-", 0);
     assert!((stretched(&mut browser, LOGS) - 2.0).abs() < 1e-6);
     browser.key("0", 0);
@@ -122,10 +125,10 @@ fn pointer_and_keys_show_the_values_of_visible_curves() {
     };
     let middle = place(&mut browser, LOGS, 0.1);
     browser.pointer("mouseMoved", middle);
-    let said = values(&mut browser, LOGS);
+    let message = values(&mut browser, LOGS);
     assert!(
-        said.contains("µs · none: ") && said.contains(" · <i>strict</i>: "),
-        "{said}"
+        message.contains("µs · none: ") && message.contains(" · <i>strict</i>: "),
+        "{message}"
     );
     // The share of the first sample of the model, according to its histogram.
     let model = measurement("latency", 3_000, &[(700_000, 1)]);
@@ -138,17 +141,17 @@ fn pointer_and_keys_show_the_values_of_visible_curves() {
     let at = browser.value(&at).as_f64().unwrap();
     let there = place(&mut browser, LOGS, at);
     browser.pointer("mouseMoved", there);
-    let said = values(&mut browser, LOGS);
-    let told = said.split("strict</i>: about ").nth(1).expect(&said);
-    let told: f64 = told.trim_end_matches('%').trim().parse().expect(&said);
+    let message = values(&mut browser, LOGS);
+    let told = message.split("strict</i>: about ").nth(1).expect(&message);
+    let told: f64 = told.trim_end_matches('%').trim().parse().expect(&message);
     assert!((told / share - 1.0).abs() < 0.06, "{told} {share}");
     // A hidden curve is neither announced nor visible.
     browser.value("document.querySelector('.show0').click()");
     assert_eq!(display(&mut browser, ".logs .curve.k0"), "none");
     focus(&mut browser, LOGS);
     browser.key("ArrowLeft", 0);
-    let said = values(&mut browser, LOGS);
-    assert!(said.contains("strict") && !said.contains("none: "), "{said}");
+    let message = values(&mut browser, LOGS);
+    assert!(message.contains("strict") && !message.contains("none: "), "{message}");
     // Zooming keeps the selected place visible.
     browser.key("+", 0);
     assert_ne!(values(&mut browser, LOGS), "");

@@ -58,14 +58,14 @@ fn values_belong_to_the_drawing_under_the_pointer() {
     );
     let there = place(&mut browser, WAKE_UPS, at.as_f64().unwrap());
     browser.pointer("mouseMoved", there);
-    let told = values(&mut browser, WAKE_UPS);
-    assert!(told.contains("CPU 3: about 61\u{a0}%"), "{told}");
-    assert!(told.contains("all expected: about 60\u{a0}%"), "{told}");
+    let reported = values(&mut browser, WAKE_UPS);
+    assert!(reported.contains("CPU 3: about 61\u{a0}%"), "{reported}");
+    assert!(reported.contains("all expected: about 60\u{a0}%"), "{reported}");
     assert_eq!(values(&mut browser, GAPS), "");
     focus(&mut browser, GAPS);
     browser.key("ArrowRight", 0);
-    let told = values(&mut browser, GAPS);
-    assert!(told.contains("CPU 3: ") && !told.contains("due"), "{told}");
+    let reported = values(&mut browser, GAPS);
+    assert!(reported.contains("CPU 3: ") && !reported.contains("due"), "{reported}");
 }
 
 /// The flag stays at its sample while the curves are moved, and is hidden with its curve.
@@ -116,8 +116,11 @@ fn curves_and_scales_are_switched_per_drawing() {
     assert_ne!(display(&mut browser, "#gaps-logs .curve.k0"), "none");
     focus(&mut browser, WAKE_UPS);
     browser.key("ArrowRight", 0);
-    let told = values(&mut browser, WAKE_UPS);
-    assert!(told.contains("all expected") && !told.contains("CPU 3"), "{told}");
+    let reported = values(&mut browser, WAKE_UPS);
+    assert!(
+        reported.contains("all expected") && !reported.contains("CPU 3"),
+        "{reported}"
+    );
     browser.value("document.querySelector('.picture:has(#gaps-logs) .lin').click()");
     for (figure, wanted) in [
         (GAPS, "none"),
@@ -181,8 +184,11 @@ fn values_of_both_phases_of_prove_are_shown_together() {
     for figure in ["#latency-logs", "#noise-logs"] {
         focus(&mut browser, figure);
         browser.key("ArrowLeft", 0);
-        let told = values(&mut browser, figure);
-        assert!(told.contains(" · before: ") && told.contains(" · isolated: "), "{told}");
+        let reported = values(&mut browser, figure);
+        assert!(
+            reported.contains(" · before: ") && reported.contains(" · isolated: "),
+            "{reported}"
+        );
     }
     focus(&mut browser, "#latency-logs");
     browser.key("+", 0);

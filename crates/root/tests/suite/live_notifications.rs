@@ -7,12 +7,12 @@ use std::time::{Duration, Instant};
 /// Reads messages of a source for some seconds, until `wanted` matches one.
 fn until<T>(mut more: impl FnMut(&mut Vec<T>), wanted: impl Fn(&T) -> bool) -> Vec<T> {
     let begun = Instant::now();
-    let mut told = Vec::new();
-    while !told.iter().any(&wanted) && begun.elapsed() < Duration::from_secs(10) {
-        more(&mut told);
+    let mut reported = Vec::new();
+    while !reported.iter().any(&wanted) && begun.elapsed() < Duration::from_secs(10) {
+        more(&mut reported);
         std::thread::sleep(Duration::from_millis(5));
     }
-    told
+    reported
 }
 
 fn is_root() -> bool {
@@ -43,11 +43,15 @@ fn process_events_are_received() {
         };
         word(36) == Some(2) && word(52) == Some(pid)
     };
-    let told = until(
-        |told| _ = source.take(1_000, &mut |one| told.push(one.to_vec())).unwrap(),
+    let reported = until(
+        |reported| _ = source.take(1_000, &mut |one| reported.push(one.to_vec())).unwrap(),
         exec,
     );
-    assert!(told.iter().any(exec), "{} messages, none of process {pid}", told.len());
+    assert!(
+        reported.iter().any(exec),
+        "{} messages, none of process {pid}",
+        reported.len()
+    );
 }
 
 /// The kernel sends a requested uevent (a device's `uevent` file accepts the name of the action).
@@ -61,11 +65,11 @@ fn device_events_are_received() {
         return println!("SKIP: /sys/devices/system/cpu/cpu0/uevent: {error}");
     }
     let wanted = |message: &Vec<u8>| message.starts_with(b"change@/devices/system/cpu/cpu0\0");
-    let told = until(
-        |told| _ = source.take(1_000, &mut |one| told.push(one.to_vec())).unwrap(),
+    let reported = until(
+        |reported| _ = source.take(1_000, &mut |one| reported.push(one.to_vec())).unwrap(),
         wanted,
     );
-    assert!(told.iter().any(wanted));
+    assert!(reported.iter().any(wanted));
 }
 
 #[test]
@@ -97,11 +101,11 @@ fn writers_of_kernel_files_are_received() {
             pid,
             path: path.to_owned(),
         };
-        let told = until(
-            |told| writes.take(&mut |one| told.push(one)).unwrap(),
+        let reported = until(
+            |reported| writes.take(&mut |one| reported.push(one)).unwrap(),
             |one| *one == wanted,
         );
-        assert!(told.contains(&wanted), "{told:?}");
+        assert!(reported.contains(&wanted), "{reported:?}");
     }
     // Our own writes are omitted.
     std::fs::write("/proc/self/comm", "told").unwrap();

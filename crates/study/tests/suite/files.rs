@@ -287,8 +287,11 @@ fn hostile_bytes_are_refused_with_a_printable_message() {
         (b"[[[[[[[[".as_slice(), ""),
     ] {
         let error = parse(bytes).unwrap_err();
-        let said = format!("{error}{}", error.next);
-        assert!(said.contains(words) && !said.contains(char::is_control), "{said:?}");
+        let message = format!("{error}{}", error.next);
+        assert!(
+            message.contains(words) && !message.contains(char::is_control),
+            "{message:?}"
+        );
     }
     let escape = with_axes("isolation = [\"none\", \"\\u001b[2J\"]");
     let error = parse(escape.as_bytes()).unwrap_err();

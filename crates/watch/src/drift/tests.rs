@@ -120,7 +120,7 @@ fn a_device_concerns_the_layers_that_depend_on_it() {
 fn a_burst_of_events_causes_a_few_checks() {
     let mut burst = Burst::default();
     let mut interval = Interval::new(20, ms(200), ms(1_000));
-    let mut asked = Vec::new();
+    let mut requested = Vec::new();
     for number in 0..1_000_u32 {
         let now = ms(u64::from(number));
         burst.add(now, Notification::Thread);
@@ -128,15 +128,15 @@ fn a_burst_of_events_causes_a_few_checks() {
             burst.add(now, wrote(77, "/proc/irq/24/smp_affinity"));
         }
         if burst.check_time(interval.next_run()).is_some_and(|due| due <= now) {
-            asked.push(burst.take());
+            requested.push(burst.take());
             interval.record_run(now, ms(15));
         }
     }
-    assert!((2..=5).contains(&asked.len()), "{} questions", asked.len());
-    let told: u64 = asked.iter().map(|one| one.notifications).sum();
+    assert!((2..=5).contains(&requested.len()), "{} questions", requested.len());
+    let told: u64 = requested.iter().map(|one| one.notifications).sum();
     assert!(told > 800, "{told}");
     assert!(
-        asked
+        requested
             .iter()
             .any(|one| one.layers.has(LayerName::Interrupts) && one.writers.iter().any(|one| one.pid == 77))
     );
@@ -152,9 +152,13 @@ fn writers_are_limited_and_dropped_after_the_check() {
     for pid in 0..10_000 {
         burst.add(ms(1), wrote(pid, "/proc/sys/kernel/x"));
     }
-    let asked = burst.take();
+    let requested = burst.take();
     assert_eq!(
-        (asked.writers.len(), asked.writers[0].pid, asked.notifications),
+        (
+            requested.writers.len(),
+            requested.writers[0].pid,
+            requested.notifications
+        ),
         (64, 9_999, 10_000)
     );
     assert!(burst.take().writers.is_empty());

@@ -150,16 +150,16 @@ fn metrics_of_a_recorded_machine_match_the_golden_files() {
 #[test]
 fn an_invalid_configuration_is_a_metric() {
     let mut known = known(set("1"));
-    let told = |known: &MetricsState| {
+    let reported = |known: &MetricsState| {
         let text = exposition(ExpositionFormat::Text, known, &ActivityTotals::default(), 0);
         let line = text
             .lines()
             .find(|line| line.starts_with("quietcore_configuration_valid"));
         line.unwrap().to_owned()
     };
-    assert_eq!(told(&known), "quietcore_configuration_valid 0");
+    assert_eq!(reported(&known), "quietcore_configuration_valid 0");
     known.daemon.as_mut().unwrap().configuration_error = None;
-    assert_eq!(told(&known), "quietcore_configuration_valid 1");
+    assert_eq!(reported(&known), "quietcore_configuration_valid 1");
 }
 
 #[test]

@@ -106,16 +106,16 @@ impl SshServer {
         let begun = Instant::now();
         while TcpStream::connect(("127.0.0.1", port)).is_err() {
             if !matches!(server.try_wait(), Ok(None)) {
-                let mut said = String::new();
-                let _ = std::io::Read::read_to_string(&mut server.stderr.take().unwrap(), &mut said);
-                return skip(&format!("no server may run here (it needs root): {said}"));
+                let mut message = String::new();
+                let _ = std::io::Read::read_to_string(&mut server.stderr.take().unwrap(), &mut message);
+                return skip(&format!("no server may run here (it needs root): {message}"));
             }
             assert!(begun.elapsed() < Duration::from_secs(60), "the server does not listen");
             std::thread::sleep(Duration::from_millis(20));
         }
         // Drain standard error so that the pipe never fills up.
-        let said = server.stderr.take().unwrap();
-        std::thread::spawn(move || BufReader::new(said).lines().for_each(drop));
+        let message = server.stderr.take().unwrap();
+        std::thread::spawn(move || BufReader::new(message).lines().for_each(drop));
         let there = dir.join("it's \"there\"");
         fs::create_dir_all(&there).unwrap();
         Some(SshServer {

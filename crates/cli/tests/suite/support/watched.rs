@@ -126,8 +126,8 @@ impl DaemonDirectory {
             }
             std::thread::sleep(Duration::from_millis(20));
         }
-        let said = std::fs::read_to_string(self.path("said")).unwrap_or_default();
-        panic!("{what} was never told: {:?}; {said}", self.lines())
+        let message = std::fs::read_to_string(self.path("said")).unwrap_or_default();
+        panic!("{what} was never told: {:?}; {message}", self.lines())
     }
 
     /// Waits until the first check is done.

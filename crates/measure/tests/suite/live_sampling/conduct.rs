@@ -169,7 +169,7 @@ fn every_count_has_a_source_and_a_number_or_a_reason() {
 fn a_measured_cpu_shared_with_a_load_is_reported() {
     let _alone = alone();
     let stop = AtomicBool::new(false);
-    let told = |load: bool| {
+    let reported = |load: bool| {
         let _load = load.then(|| RunningLoad::start(&one_cpu(), &[LoadKind::Cpu]).unwrap());
         // The load has nice 19, so a spinning thread gets nearly all CPU time. With equal priority it gets half.
         let request = changed(request(MeasurementKind::Noise, 500, &stop), |lane| {
@@ -184,8 +184,8 @@ fn a_measured_cpu_shared_with_a_load_is_reported() {
         assert_eq!(found, result.not_representative.iter().any(|id| id == "cpu_shared"));
         Some(found)
     };
-    assert_eq!(told(true), Some(true));
-    match told(false) {
+    assert_eq!(reported(true), Some(true));
+    match reported(false) {
         None => {
             println!("SKIP: a_measured_cpu_shared_with_a_load_is_reported: alone: real-time priority was refused")
         }

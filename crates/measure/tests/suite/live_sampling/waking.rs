@@ -237,17 +237,17 @@ fn the_first_sample_above_the_limit_ends_the_run() {
     let _alone = alone();
     for kind in [MeasurementKind::Latency, MeasurementKind::Noise] {
         let (reader, writer) = rustix::pipe::pipe().unwrap();
-        let told = PipeBreakAction(writer);
+        let reported = PipeBreakAction(writer);
         let stop = AtomicBool::new(false);
         let result = with_a_stall(&MeasureRequest {
             break_at: Some(Break {
                 limit_ns: 150_000_000,
-                trip: Some(&told),
+                trip: Some(&reported),
             }),
             system_calls: SystemCalls::Enforced,
             ..on_all_cpus(kind, 60_000, &stop)
         });
-        drop(told);
+        drop(reported);
         let mut bytes = Vec::new();
         std::fs::File::from(reader).read_to_end(&mut bytes).unwrap();
         let broke = result
@@ -307,13 +307,13 @@ fn a_sample_above_the_limit_on_one_cpu_ends_the_run_on_all() {
 fn samples_below_the_limit_do_not_end_the_run() {
     let _alone = alone();
     let (reader, writer) = rustix::pipe::pipe().unwrap();
-    let told = PipeBreakAction(writer);
+    let reported = PipeBreakAction(writer);
     let stop = AtomicBool::new(false);
     let result = run(
         &MeasureRequest {
             break_at: Some(Break {
                 limit_ns: 3_600_000_000_000,
-                trip: Some(&told),
+                trip: Some(&reported),
             }),
             ..request(MeasurementKind::Latency, 200, &stop)
         },
@@ -321,7 +321,7 @@ fn samples_below_the_limit_do_not_end_the_run() {
         &mut |_| {},
     )
     .unwrap();
-    drop(told);
+    drop(reported);
     let mut bytes = Vec::new();
     std::fs::File::from(reader).read_to_end(&mut bytes).unwrap();
     assert!(bytes.is_empty() && result.complete && result.broke.is_none());

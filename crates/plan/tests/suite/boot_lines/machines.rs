@@ -79,15 +79,15 @@ fn parameters_unknown_to_the_kernel_or_without_effect_are_errors() {
 #[test]
 fn a_false_alarm_of_kernel_7_is_only_a_warning() {
     let line = "isolcpus=nohz,domain,3 nohz_full=3 irqaffinity=0-2";
-    let said = [
+    let messages = [
         "Housekeeping: nohz_full= must match isolcpus=",
         "Unknown kernel command line parameters \"nohz_full=3\", will be passed to user space.",
     ];
-    let facts = booted("7.2", Some(&said), "3", "3");
+    let facts = booted("7.2", Some(&messages), "3", "3");
     assert_eq!(level(line, &facts, "kernel-did-not-know"), Some(Level::Warning));
     assert_eq!(level(line, &facts, "kernel-complained"), Some(Level::Warning));
     // If the parameter really has no effect, the same messages are an error.
-    let facts = booted("7.2", Some(&said), "3", "");
+    let facts = booted("7.2", Some(&messages), "3", "");
     assert_eq!(level(line, &facts, "kernel-did-not-know"), Some(Level::Error));
 }
 

@@ -332,8 +332,8 @@ proptest! {
         let facts = facts(kernel, built, "0-3");
         let line = words.join(" ");
         let suggested = lint(&line, &facts).suggested;
-        let (asked, found) = (requested_cpus(&line, &facts), requested_cpus(&suggested, &facts));
-        prop_assert!(found.is_subset(&asked), "{} on {} -> {}", line, kernel, suggested);
+        let (requested, found) = (requested_cpus(&line, &facts), requested_cpus(&suggested, &facts));
+        prop_assert!(found.is_subset(&requested), "{} on {} -> {}", line, kernel, suggested);
         // An empty `isolcpus=` at the end disables all of them.
         if words.iter().rfind(|word| word.starts_with("isolcpus=")).is_some_and(|word| word == "isolcpus=") {
             // The rule is about domains; `managed_irq` alone is a different flag.

@@ -406,20 +406,20 @@ fn the_fix_for_an_empty_isolcpus_replaces_it() {
     };
     for line in ["isolcpus= nohz_full=2-3", "nohz_full=2-3 isolcpus=,"] {
         for id in ["nohz-full-without-domain", "managed-irq-missing"] {
-            let said = fix(line, id);
+            let message = fix(line, id);
             assert!(
-                said.contains("isolcpus=managed_irq,domain,2-3 in place of isolcpus="),
-                "{line}: {id}: {said}"
+                message.contains("isolcpus=managed_irq,domain,2-3 in place of isolcpus="),
+                "{line}: {id}: {message}"
             );
         }
     }
-    let said = fix("isolcpus=managed_irq,2-3 nohz_full=2-4", "nohz-full-without-domain");
+    let message = fix("isolcpus=managed_irq,2-3 nohz_full=2-4", "nohz-full-without-domain");
     assert!(
-        said.contains("isolcpus=managed_irq,domain,2-4 in place of isolcpus=managed_irq,2-3"),
-        "{said}"
+        message.contains("isolcpus=managed_irq,domain,2-4 in place of isolcpus=managed_irq,2-3"),
+        "{message}"
     );
-    let said = fix("nohz_full=2-3", "nohz-full-without-domain");
-    assert!(said.starts_with("add isolcpus=managed_irq,domain,2-3"), "{said}");
+    let message = fix("nohz_full=2-3", "nohz-full-without-domain");
+    assert!(message.starts_with("add isolcpus=managed_irq,domain,2-3"), "{message}");
 }
 
 /// No finding recommends what another one says to remove.

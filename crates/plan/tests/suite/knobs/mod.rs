@@ -42,7 +42,7 @@ fn values<'a>(plan: &'a Plan, knob: &str) -> Vec<(&'a str, &'a str)> {
 
 #[test]
 fn each_knob_makes_exactly_the_expected_changes() {
-    let mut asked = BTreeSet::from(ELSEWHERE);
+    let mut requested = BTreeSet::from(ELSEWHERE);
     for one in CASES {
         let files: Vec<(String, &str)> = one.files.iter().map(|(path, value)| (spelled(path), *value)).collect();
         let made = KnobMachine::new(&files);
@@ -60,7 +60,7 @@ fn each_knob_makes_exactly_the_expected_changes() {
             one.with,
             one.files
         );
-        asked.insert(one.knob);
+        requested.insert(one.knob);
         for change in plan.changes.iter().filter(|change| change.knob() == one.knob) {
             assert!(
                 knobs::knob(one.knob).unwrap().has_file(&change.target),
@@ -94,7 +94,7 @@ fn each_knob_makes_exactly_the_expected_changes() {
         );
     }
     let all: BTreeSet<&str> = KNOBS.iter().map(|knob| knob.name).collect();
-    let without: Vec<_> = all.symmetric_difference(&asked).collect();
+    let without: Vec<_> = all.symmetric_difference(&requested).collect();
     assert!(
         without.is_empty(),
         "knobs without a case, or cases without a knob: {without:?}"
@@ -108,13 +108,13 @@ fn an_explicitly_requested_knob_that_is_absent_is_reported() {
     assert!(!ids(&quiet).contains(&"knob-absent"), "{:?}", quiet.findings);
     for knob in KNOBS.iter().filter(|knob| knob.usage == plan::KnobUse::ByName) {
         let plan = plan_of(&made, Profile::Minimal, &[knob.name.to_owned()]).unwrap();
-        let said = plan
+        let message = plan
             .findings
             .iter()
             .find(|finding| finding.id.as_str() == "knob-absent");
-        let said = said.unwrap_or_else(|| panic!("{}: nothing said", knob.name));
-        assert_eq!((said.subject.as_str(), said.level), (knob.name, Level::Warning));
-        assert!(!said.fix.is_empty());
+        let message = message.unwrap_or_else(|| panic!("{}: nothing said", knob.name));
+        assert_eq!((message.subject.as_str(), message.level), (knob.name, Level::Warning));
+        assert!(!message.fix.is_empty());
     }
 }
 

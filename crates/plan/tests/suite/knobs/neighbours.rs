@@ -61,9 +61,9 @@ fn owners_pinned_to_the_requested_cpus_must_be_moved_first() {
         sets.push((set, "3"));
         let made = with_sets(&sets);
         let plan = plan_of(&made, Profile::Minimal, &[]).unwrap();
-        let said = found(&plan, "foreign-cpuset");
-        assert_eq!(said.level, Level::Error, "{set}");
-        assert!(said.fix.starts_with(command), "{set}: {}", said.fix);
+        let printed = found(&plan, "foreign-cpuset");
+        assert_eq!(printed.level, Level::Error, "{set}");
+        assert!(printed.fix.starts_with(command), "{set}: {}", printed.fix);
     }
     let plan = plan_of(&with_sets(&[("/mine", "3")]), Profile::Minimal, &[]).unwrap();
     assert_eq!(found(&plan, "foreign-cpuset").level, Level::Warning);
@@ -96,25 +96,28 @@ fn tuned_is_reported_with_its_isolated_cpus() {
         plan_of(&made, Profile::Minimal, &[]).unwrap()
     };
     let other = plan_with(&["tuned"], "# isolated_cores=3\nisolated_cores=2-3");
-    let said = found(&other, "owner-tuned");
-    assert_eq!(said.level, Level::Warning);
+    let printed = found(&other, "owner-tuned");
+    assert_eq!(printed.level, Level::Warning);
     assert!(
-        said.message.contains("cpu-partitioning; it isolates CPU 2-3, not 3;"),
+        printed
+            .message
+            .contains("cpu-partitioning; it isolates CPU 2-3, not 3;"),
         "{}",
-        said.message
+        printed.message
     );
-    assert!(said.message.contains(" irq_affinity"), "{}", said.message);
+    assert!(printed.message.contains(" irq_affinity"), "{}", printed.message);
     assert!(
-        said.fix
+        printed
+            .fix
             .contains("isolated_cores=3 in /etc/tuned/cpu-partitioning-variables.conf"),
         "{}",
-        said.fix
+        printed.fix
     );
     let same = plan_with(&["tuned"], "isolated_cores=3");
-    let said = found(&same, "owner-tuned");
+    let printed = found(&same, "owner-tuned");
     assert!(
-        said.message.contains("the same CPUs") && said.fix.contains("--format tuned"),
-        "{said:?}"
+        printed.message.contains("the same CPUs") && printed.fix.contains("--format tuned"),
+        "{printed:?}"
     );
     let unknown = plan_with(&["tuned"], "isolated_cores=${f:cpulist_invert:0}");
     assert_eq!(found(&unknown, "owner-tuned").level, Level::Info);
@@ -129,13 +132,14 @@ fn exclusive_cpus_of_the_kubelet_are_reported() {
     };
     let alone = r#"{"policyName":"static","defaultCpuSet":"0-1","entries":{"0a-1b":{"web":"2-3"}},"checksum":7}"#;
     let plan = plan_with(alone);
-    let said = found(&plan, "owner-kubernetes");
-    assert_eq!(said.level, Level::Error);
+    let printed = found(&plan, "owner-kubernetes");
+    assert_eq!(printed.level, Level::Error);
     assert!(
-        said.message
+        printed
+            .message
             .contains("CPU 2-3 exclusively to container web of pod 0a-1b"),
         "{}",
-        said.message
+        printed.message
     );
     let shared = r#"{"policyName":"static","defaultCpuSet":"0-3","checksum":7}"#;
     assert_eq!(found(&plan_with(shared), "owner-kubernetes").level, Level::Warning);

@@ -23,12 +23,12 @@ fn a_sibling_goes_offline_only_if_it_may() {
     );
     intent.take("cpu_offline").unwrap();
     let plan = made.plan(&intent).unwrap();
-    let said = plan
+    let message = plan
         .findings
         .iter()
         .find(|finding| finding.id.as_str() == "offline-lowest")
         .unwrap();
-    assert_eq!(said.level, Level::Error);
+    assert_eq!(message.level, Level::Error);
     assert!(plan.changes.iter().all(|change| !change.id.starts_with("cpu_offline")));
 }
 
@@ -51,11 +51,11 @@ fn isolated_cpus_are_cycled_first_and_only_if_hotplug_allows_it() {
     assert_eq!(first.action, plan::Action::CycleCpus { cpus });
     // One of them cannot be taken offline.
     let plan = KnobMachine::new(&[online(3)]).plan(&intent).unwrap();
-    let said = plan
+    let message = plan
         .findings
         .iter()
         .find(|finding| finding.id.as_str() == "cycle-stays");
-    assert_eq!(said.map(|finding| finding.subject.as_str()), Some("2"));
+    assert_eq!(message.map(|finding| finding.subject.as_str()), Some("2"));
     assert_eq!(
         plan.changes.first().map(|change| change.id.as_str()),
         Some("cpu_cycle/cpu3")

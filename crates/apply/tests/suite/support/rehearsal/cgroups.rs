@@ -48,8 +48,10 @@ impl SimKernel {
     /// Returns the mask of a task in a cgroup with these CPUs: its requested CPUs in the set, or the whole set if there
     /// are none or the request was forgotten.
     pub fn mask_in(&self, task: &SimTask, effective: &CpuSet) -> CpuSet {
-        let asked = task.user_mask.as_ref().filter(|_| self.rules != Rules::V1DropsPins);
-        let wanted = asked.map(|asked| asked.and(effective)).filter(|mask| !mask.is_empty());
+        let requested = task.user_mask.as_ref().filter(|_| self.rules != Rules::V1DropsPins);
+        let wanted = requested
+            .map(|requested| requested.and(effective))
+            .filter(|mask| !mask.is_empty());
         wanted.unwrap_or_else(|| effective.clone())
     }
 
