@@ -288,24 +288,18 @@ lost() {
 
 # tasks: for every thread number/start time, 1 if its affinity may be set, 1 for a kernel thread, and its CPUs.
 tasks() {
-    printf '%s\n' /proc/[0-9]*/task/[0-9]* | awk '
-        {
-            file = $0 "/stat"
-            stat = ""
-            while ((getline line < file) > 0) stat = stat line
-            close(file)
-            file = $0 "/status"
-            cpus = ""
-            while (cpus == "" && (getline line < file) > 0)
-                if (line ~ /^Cpus_allowed_list:/) cpus = substr(line, index(line, ":") + 2)
-            close(file)
-            if (stat == "" || cpus == "") next
+    # A task may end while its files are read. `cat` then goes on, where an awk that reads them itself ends (mawk).
+    printf '%s\n' /proc/[0-9]*/task/[0-9]* | awk '{ print $0 "/status"; print $0 "/stat" }' |
+        xargs cat /dev/null 2>/dev/null | awk '
+        /^Pid:/ { tid = $2; cpus = "" }
+        /^Cpus_allowed_list:/ { cpus = substr($0, index($0, ":") + 2) }
+        /^[0-9]/ {
+            if ($1 != tid || cpus == "") next
             # A name may hold anything; the fields after its last bracket are numbers.
-            sub(/^.*\) /, "", stat)
-            split(stat, field, " ")
-            sub(/^.*\//, "", $0)
+            sub(/^.*\) /, "")
+            split($0, field, " ")
             # PF_NO_SETAFFINITY and PF_KTHREAD (include/linux/sched.h)
-            print $0 "/" field[20], int(field[7] / 67108864) % 2 == 0, int(field[7] / 2097152) % 2, cpus
+            print tid "/" field[20], int(field[7] / 67108864) % 2 == 0, int(field[7] / 2097152) % 2, cpus
         }'
 }
 
@@ -318,21 +312,17 @@ move_all() {
     : >"$state/refused"
     pass=0
     while [ "$pass" -lt 200 ]; do
-        awk -v list="$1/tasks" -v who="${3-}" '
-            { refused[$1] = 1 }
-            END {
-                while ((getline tid < list) > 0) {
-                    file = "/proc/" tid "/stat"
-                    stat = ""
-                    while ((getline line < file) > 0) stat = stat line
-                    close(file)
-                    sub(/^.*\) /, "", stat)
-                    split(stat, field, " ")
-                    # PF_NO_SETAFFINITY; PF_EXITING: the kernel takes its number and does not move it.
-                    if (stat == "" || (tid in refused) || int(field[7] / 67108864) % 2 || int(field[7] / 4) % 2) continue
-                    if (who != "user" || int(field[7] / 2097152) % 2 == 0) print tid
-                }
-            }' "$state/refused" >"$state/batch"
+        awk '{ print "/proc/" $1 "/stat" }' "$1/tasks" | xargs cat /dev/null 2>/dev/null |
+            awk -v list="$state/refused" -v who="${3-}" '
+            BEGIN { while ((getline tid < list) > 0) refused[tid] = 1 }
+            {
+                tid = $1
+                sub(/^.*\) /, "")
+                split($0, field, " ")
+                # PF_NO_SETAFFINITY; PF_EXITING: the kernel takes its number and does not move it.
+                if ((tid in refused) || int(field[7] / 67108864) % 2 || int(field[7] / 4) % 2) next
+                if (who != "user" || int(field[7] / 2097152) % 2 == 0) print tid
+            }' >"$state/batch"
         [ -s "$state/batch" ] || return 0
         while read -r tid; do
             send "$2/tasks" "$tid" || echo "$tid" >>"$state/refused"
