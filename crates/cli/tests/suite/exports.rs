@@ -74,6 +74,12 @@ fn the_script_compares_values_as_the_program_does() {
     let dir = tempfile::tempdir().unwrap();
     let text = fs::read_to_string(script(dir.path())).unwrap();
     let (functions, _) = text.split_once("# ---- the changes").unwrap();
+    for line in functions.lines().filter(|line| line.contains("getline")) {
+        assert!(
+            line.contains("< list"),
+            "mawk ends if a task ends while it reads: {line}"
+        );
+    }
     let questions = dir.path().join("questions.sh");
     let requested = r#"
 ask() { if "$@"; then echo yes; else echo no; fi; }
