@@ -269,6 +269,20 @@ fn values(seen: &GuestRecords, name: &str) -> BTreeMap<String, String> {
         .collect()
 }
 
+/// Files that have the expected value before.
+const SAME_BEFORE: &[&str] = &[
+    // They must keep it.
+    "/proc/sys/kernel/watchdog",
+    "/sys/kernel/debug/sched/fair_server/cpu0/runtime",
+    "/sys/kernel/debug/sched/fair_server/cpu3/runtime",
+    "/sys/block/sda/queue/rq_affinity",
+    // An emulated processor has no counter for it.
+    "/proc/sys/kernel/nmi_watchdog",
+    // What a real-time kernel starts with.
+    "/proc/sys/vm/compact_unevictable_allowed",
+    "/sys/kernel/rcu_normal",
+];
+
 /// Checks that every file that existed before has its expected value, and that no other file appeared.
 fn check_values(
     free: &BTreeMap<String, String>,
@@ -277,13 +291,20 @@ fn check_values(
     what: &str,
     verdict: &mut ScenarioVerdict,
 ) {
-    let there = expected.iter().filter(|one| free.contains_key(one.path));
-    let mut turned = 0;
-    for one in there {
+    let there = || expected.iter().filter(|one| free.contains_key(one.path));
+    for one in there() {
         let value = now.get(one.path).map(String::as_str);
         verdict.equal(&format!("{what}: {}", one.path), value, Some(one.value));
-        turned += usize::from(free.get(one.path).map(String::as_str) != Some(one.value));
     }
+    // A value that was there before shows nothing.
+    let is_same = |one: &&&ExpectedFile| free.get(one.path).map(String::as_str) == Some(one.value);
+    let same: Vec<&str> = there().filter(is_same).map(|one| one.path).collect();
+    let undisturbed: Vec<_> = same.iter().filter(|path| !SAME_BEFORE.contains(path)).collect();
+    verdict.that(
+        undisturbed.is_empty(),
+        format!("{what}: the guest had the expected value before, set another one in DISTURBED: {undisturbed:?}"),
+    );
+    let turned = there().count() - same.len();
     verdict.that(turned > 3, format!("{what}: {turned} files were turned"));
     verdict.note(format!("{what}: {turned}"));
 }
