@@ -99,11 +99,18 @@ ask restored word 'cpu cpuset' 'cpuset cpu' +cpuset
 former_value word 'cpu' +cpuset; echo
 former_value choice 'always [madvise] never' never; echo
 tasks | awk -v me="^$$/" '$1 ~ me { print NF, $2, $3 }'
+# A name that looks like the start of another task.
+printf 'e\n1 ' >/proc/$$/comm
+tasks | awk -v me="^$$/[0-9]+\$" '$1 ~ me { print NF, $2, $3 } $1 !~ /^[0-9]+\/[0-9]+$/ { print "torn", $0 }'
+state=$0.state; mkdir "$state"; echo $$ >"$state/tasks"
+send() { [ "$2" = $$ ] && echo moved || echo "moved $2"; return 1; }
+move_all "$state" "$state"
 "#;
     fs::write(&questions, format!("{functions}{requested}")).unwrap();
     let answers = "27\n\n10000000000000000\n100000000000000000ffffffff\n\
-                   yes\nno\nno\nyes\nno\nyes\nno\nyes\nno\nyes\nno\nyes\n-cpuset\nmadvise\n4 1 0\n";
+                   yes\nno\nno\nyes\nno\nyes\nno\nyes\nno\nyes\nno\nyes\n-cpuset\nmadvise\n4 1 0\n4 1 0\nmoved\n";
     for shell in SHELLS {
+        let _ = fs::remove_dir_all(dir.path().join("questions.sh.state"));
         let test = "the_script_compares_values_as_the_program_does";
         let Some(output) = in_shell(test, shell, &[questions.to_str().unwrap()]) else {
             continue;

@@ -288,18 +288,27 @@ lost() {
 
 # tasks: for every thread number/start time, 1 if its affinity may be set, 1 for a kernel thread, and its CPUs.
 tasks() {
-    # A task may end while its files are read. `cat` then goes on, where an awk that reads them itself ends (mawk).
-    printf '%s\n' /proc/[0-9]*/task/[0-9]* | awk '{ print $0 "/status"; print $0 "/stat" }' |
-        xargs cat /dev/null 2>/dev/null | awk '
-        /^Pid:/ { tid = $2; cpus = "" }
-        /^Cpus_allowed_list:/ { cpus = substr($0, index($0, ":") + 2) }
-        /^[0-9]/ {
-            if ($1 != tid || cpus == "") next
+    # A task may end while its files are read: grep then continues, and an awk that reads them itself may not (mawk). A
+    # name may contain line breaks, so each line has its file in front.
+    printf '%s\n' /proc/[0-9]*/task/[0-9]* | awk '{ print $0 "/stat"; print $0 "/status" }' |
+        LC_ALL=C xargs grep -s '' /dev/null | awk '
+        {
+            file = substr($0, 1, index($0, ":") - 1)
+            line = substr($0, length(file) + 2)
+        }
+        file ~ /\/stat$/ {
+            stat = (file == of ? stat : "") line
+            of = file
+            next
+        }
+        line ~ /^Cpus_allowed_list:/ && file == of "us" {
             # A name may hold anything; the fields after its last bracket are numbers.
-            sub(/^.*\) /, "")
-            split($0, field, " ")
+            sub(/^.*\) /, "", stat)
+            split(stat, field, " ")
+            parts = split(file, part, "/")
             # PF_NO_SETAFFINITY and PF_KTHREAD (include/linux/sched.h)
-            print tid "/" field[20], int(field[7] / 67108864) % 2 == 0, int(field[7] / 2097152) % 2, cpus
+            print part[parts - 1] "/" field[20], int(field[7] / 67108864) % 2 == 0, int(field[7] / 2097152) % 2, \
+                substr(line, index(line, ":") + 2)
         }'
 }
 
@@ -312,17 +321,26 @@ move_all() {
     : >"$state/refused"
     pass=0
     while [ "$pass" -lt 200 ]; do
-        awk '{ print "/proc/" $1 "/stat" }' "$1/tasks" | xargs cat /dev/null 2>/dev/null |
+        awk '{ print "/proc/" $1 "/stat" }' "$1/tasks" | LC_ALL=C xargs grep -s '' /dev/null |
             awk -v list="$state/refused" -v who="${3-}" '
-            BEGIN { while ((getline tid < list) > 0) refused[tid] = 1 }
-            {
-                tid = $1
-                sub(/^.*\) /, "")
-                split($0, field, " ")
+            function movable() {
+                sub(/^.*\) /, "", stat)
+                split(stat, field, " ")
                 # PF_NO_SETAFFINITY; PF_EXITING: the kernel takes its number and does not move it.
-                if ((tid in refused) || int(field[7] / 67108864) % 2 || int(field[7] / 4) % 2) next
+                if ((tid in refused) || int(field[7] / 67108864) % 2 || int(field[7] / 4) % 2) return
                 if (who != "user" || int(field[7] / 2097152) % 2 == 0) print tid
-            }' >"$state/batch"
+            }
+            BEGIN { while ((getline tid < list) > 0) refused[tid] = 1; tid = "" }
+            {
+                split($0, part, "/")
+                if (part[3] != tid) {
+                    if (tid != "") movable()
+                    tid = part[3]
+                    stat = ""
+                }
+                stat = stat substr($0, index($0, ":") + 1)
+            }
+            END { if (tid != "") movable() }' >"$state/batch"
         [ -s "$state/batch" ] || return 0
         while read -r tid; do
             send "$2/tasks" "$tid" || echo "$tid" >>"$state/refused"
