@@ -181,8 +181,8 @@ mod tests {
         }
     }
 
-    /// Creates threads that start and end; `told` gets each number while the thread exists.
-    fn run_short_threads(count: u32, mut told: impl FnMut(u32)) {
+    /// Creates threads that start and end; `inspect` gets each number while the thread exists.
+    fn run_short_threads(count: u32, mut inspect: impl FnMut(u32)) {
         for _ in 0..count {
             let (say, message) = std::sync::mpsc::channel();
             let (end, ended) = std::sync::mpsc::channel::<()>();
@@ -191,7 +191,7 @@ mod tests {
                     .unwrap();
                 let _ = ended.recv();
             });
-            told(message.recv().unwrap());
+            inspect(message.recv().unwrap());
             drop(end);
             thread.join().unwrap();
         }

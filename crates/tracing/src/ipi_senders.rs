@@ -264,7 +264,11 @@ mod tests {
             why: None,
         };
         let missed = |of: [u64; 2]| [("calls_one".to_owned(), of[0]), ("asks_one".to_owned(), of[1])];
-        assert!(!reported.text().contains("lost"), "nobody knows: {}", reported.text());
+        assert!(
+            !reported.text().contains("lost"),
+            "the loss is not known: {}",
+            reported.text()
+        );
         reported.missed(&missed([0, 0]));
         assert!(!reported.text().contains("lost"), "{}", reported.text());
         reported.missed(&missed([40, 2]));

@@ -201,12 +201,12 @@ fn a_journal_does_not_grow_with_every_resize() {
         assert!(late < early + early / 4, "{rules:?}: {early} bytes, then {late}");
         // No layer of the history is lost.
         let reported = apply::history(&disk).unwrap();
-        let begun: usize = reported
+        let layer_count: usize = reported
             .journals
             .iter()
             .map(|journal| apply::layers(journal).len())
             .sum();
-        assert_eq!(begun, TURNS + 1, "{rules:?}");
+        assert_eq!(layer_count, TURNS + 1, "{rules:?}");
         let undone = undo(&kernel, &disk, UndoTarget::Last, Force::No).unwrap();
         assert!(undone.equal(), "{rules:?}: {:?}", undone.remains());
         kernel.policies.borrow_mut().insert(SPINNER, FIFO_50);

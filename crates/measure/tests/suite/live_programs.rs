@@ -69,7 +69,7 @@ fn only(results: Vec<ProgramResult>) -> ProgramResult {
 #[test]
 fn a_program_runs_with_the_configured_cpus_and_policy() {
     let folder = tempfile::tempdir().unwrap();
-    let reported = folder.path().join("told");
+    let reported = folder.path().join("reported");
     let one = CpuSet::range(0, 0);
     let mut ordered = order("grep Cpus_allowed_list /proc/self/status; cut -d' ' -f41 /proc/self/stat");
     ordered.output = Some(reported.clone());

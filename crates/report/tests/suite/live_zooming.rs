@@ -142,9 +142,9 @@ fn pointer_and_keys_show_the_values_of_visible_curves() {
     let there = place(&mut browser, LOGS, at);
     browser.pointer("mouseMoved", there);
     let message = values(&mut browser, LOGS);
-    let told = message.split("strict</i>: about ").nth(1).expect(&message);
-    let told: f64 = told.trim_end_matches('%').trim().parse().expect(&message);
-    assert!((told / share - 1.0).abs() < 0.06, "{told} {share}");
+    let shown = message.split("strict</i>: about ").nth(1).expect(&message);
+    let shown: f64 = shown.trim_end_matches('%').trim().parse().expect(&message);
+    assert!((shown / share - 1.0).abs() < 0.06, "{shown} {share}");
     // A hidden curve is neither announced nor visible.
     browser.value("document.querySelector('.show0').click()");
     assert_eq!(display(&mut browser, ".logs .curve.k0"), "none");

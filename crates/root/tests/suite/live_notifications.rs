@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 /// Reads messages of a source for some seconds, until `wanted` matches one.
 fn until<T>(mut more: impl FnMut(&mut Vec<T>), wanted: impl Fn(&T) -> bool) -> Vec<T> {
-    let begun = Instant::now();
+    let started = Instant::now();
     let mut reported = Vec::new();
-    while !reported.iter().any(&wanted) && begun.elapsed() < Duration::from_secs(10) {
+    while !reported.iter().any(&wanted) && started.elapsed() < Duration::from_secs(10) {
         more(&mut reported);
         std::thread::sleep(Duration::from_millis(5));
     }
@@ -117,9 +117,9 @@ fn writers_of_kernel_files_are_received() {
 #[test]
 fn waiting_ends_at_the_timeout_or_with_data() {
     let (read, write) = rustix::pipe::pipe().unwrap();
-    let begun = Instant::now();
+    let started = Instant::now();
     assert_eq!(wait(&[read.as_fd()], Duration::from_millis(20)), [false]);
-    assert!(begun.elapsed() >= Duration::from_millis(20));
+    assert!(started.elapsed() >= Duration::from_millis(20));
     rustix::io::write(&write, b"x").unwrap();
     assert_eq!(wait(&[read.as_fd()], Duration::from_secs(600)), [true]);
 }

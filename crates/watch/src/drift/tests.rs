@@ -133,8 +133,8 @@ fn a_burst_of_events_causes_a_few_checks() {
         }
     }
     assert!((2..=5).contains(&requested.len()), "{} questions", requested.len());
-    let told: u64 = requested.iter().map(|one| one.notifications).sum();
-    assert!(told > 800, "{told}");
+    let reported: u64 = requested.iter().map(|one| one.notifications).sum();
+    assert!(reported > 800, "{reported}");
     assert!(
         requested
             .iter()

@@ -127,7 +127,7 @@ impl DaemonDirectory {
             std::thread::sleep(Duration::from_millis(20));
         }
         let message = std::fs::read_to_string(self.path("said")).unwrap_or_default();
-        panic!("{what} was never told: {:?}; {message}", self.lines())
+        panic!("{what} was never reported: {:?}; {message}", self.lines())
     }
 
     /// Waits until the first check is done.
