@@ -280,7 +280,7 @@ fn start(binary: &Path, words: &str, configuration: &str) -> TaskResult<BenchDae
     for name in ["etc", "run"] {
         create_dir_all(dir.join(name)).map_err(XtaskError::file(&dir))?;
     }
-    let (log, file) = (dir.join("said"), dir.join("etc/quietcore.toml"));
+    let (log, file) = (dir.join("messages"), dir.join("etc/quietcore.toml"));
     std::fs::write(&file, configuration).map_err(XtaskError::file(&file))?;
     let script = format!(
         "mount --bind {0}/run /run && mount --bind {0}/etc /etc && exec {1} watch --daemon {words} --log {0}/log",

@@ -92,11 +92,11 @@ fn is_small_and_static(binary: &Path) -> TaskResult<bool> {
 /// Whether `lintian` and `rpmlint` find no errors.
 fn is_clean(made: &[PathBuf]) -> TaskResult<bool> {
     let why = match packages::lint(made) {
-        Ok(None) => return Ok(said(true, "lintian and rpmlint find no errors")),
+        Ok(None) => return Ok(print_result(true, "lintian and rpmlint find no errors")),
         Ok(Some(missing)) => format!("{} is missing; `scripts/setup dist` installs it", missing.0),
         Err(error) => error.to_string(),
     };
-    Ok(said(false, &why))
+    Ok(print_result(false, &why))
 }
 
 /// Whether a second build in another directory gives the same bytes.
@@ -109,13 +109,13 @@ fn is_reproducible(native: &Path) -> TaskResult<bool> {
     let is_same = read(native)? == read(&second)?;
     if is_same {
         std::fs::remove_dir_all(&again).map_err(XtaskError::file(&again))?;
-        return Ok(said(true, "a second build gives the same bytes"));
+        return Ok(print_result(true, "a second build gives the same bytes"));
     }
     let differ = format!("{} and {} differ", native.display(), second.display());
-    Ok(said(false, &differ))
+    Ok(print_result(false, &differ))
 }
 
-fn said(is_good: bool, what: &str) -> bool {
+fn print_result(is_good: bool, what: &str) -> bool {
     println!("{} {what}", word(is_good));
     is_good
 }

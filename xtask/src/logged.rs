@@ -253,9 +253,9 @@ mod tests {
         let text = std::fs::read_to_string(&log).unwrap();
         let child = text.lines().nth(1).unwrap();
         let alive = || std::fs::read_to_string(format!("/proc/{child}/stat")).is_ok_and(|stat| !stat.contains(") Z "));
-        let begun = Instant::now();
+        let began = Instant::now();
         while alive() {
-            assert!(begun.elapsed() < Duration::from_secs(60), "{child} is still there");
+            assert!(began.elapsed() < Duration::from_secs(60), "{child} is still there");
             std::thread::sleep(Duration::from_millis(10));
         }
 

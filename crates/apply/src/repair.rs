@@ -124,7 +124,7 @@ impl RepairContext<'_> {
         journal: &mut Journal,
         change: &Change,
         former: Option<&str>,
-        mended: &mut RepairOutcome,
+        outcome: &mut RepairOutcome,
     ) -> Result<(), ApplyError> {
         let hierarchy = self.machine.cgroups.cpuset.as_ref();
         let mut stage = ActionContext {
@@ -141,7 +141,7 @@ impl RepairContext<'_> {
             isolating: &self.isolating,
             busy: BusyLoops::default(),
             content_before: former,
-            findings: &mut mended.findings,
+            findings: &mut outcome.findings,
         };
         let step = match actions::enact(&mut stage, change) {
             // What cannot be repaired is reported, and the rest is repaired.
@@ -153,7 +153,7 @@ impl RepairContext<'_> {
             }
             step => step?,
         };
-        mended.entries.push(ChangeEntry {
+        outcome.entries.push(ChangeEntry {
             seq: step.seq,
             change: change.id.clone(),
             before: step.before,

@@ -11,7 +11,7 @@ static ALLOCATOR: allocator::Allocator = allocator::Allocator;
 
 /// Returns the child's exit status, or `None` if the child hung and was killed.
 fn status_of(child: libc::pid_t) -> Option<i32> {
-    let begun = Instant::now();
+    let began = Instant::now();
     loop {
         let mut status = 0;
         // SAFETY: the child is our own, and the kernel fills one `int`.
@@ -19,7 +19,7 @@ fn status_of(child: libc::pid_t) -> Option<i32> {
             if libc::waitpid(child, &raw mut status, libc::WNOHANG) == child {
                 return Some(status);
             }
-            if begun.elapsed() > Duration::from_secs(60) {
+            if began.elapsed() > Duration::from_secs(60) {
                 libc::kill(child, libc::SIGKILL);
                 libc::waitpid(child, &raw mut status, 0);
                 return None;

@@ -146,9 +146,9 @@ mod tests {
 
     fn settle(alerts: &mut Alerts) -> (Vec<String>, usize) {
         let (mut lines, mut most) = (Vec::new(), 0);
-        let begun = std::time::Instant::now();
-        while begun.elapsed() < Duration::from_secs(60) {
-            lines.extend(alerts.tend(begun.elapsed(), || Duration::ZERO));
+        let began = std::time::Instant::now();
+        while began.elapsed() < Duration::from_secs(60) {
+            lines.extend(alerts.tend(began.elapsed(), || Duration::ZERO));
             most = most.max(alerts.running.len());
             if !alerts.is_busy() {
                 break;
@@ -221,9 +221,9 @@ mod tests {
         let cpu_time = || clock.replace(clock.get() + Duration::from_millis(10));
         let second = Duration::from_secs(1);
         assert!(alerts.tend(second, cpu_time).is_empty());
-        let begun = std::time::Instant::now();
+        let began = std::time::Instant::now();
         while alerts.running.iter().any(|(group, _)| group.is_running()) {
-            assert!(begun.elapsed() < Duration::from_secs(60));
+            assert!(began.elapsed() < Duration::from_secs(60));
             std::thread::sleep(Duration::from_millis(5));
         }
         assert!(alerts.tend(2 * second, cpu_time).is_empty());

@@ -196,9 +196,9 @@ impl Sources {
 }
 
 /// Whether something was lost: the kernel dropped messages, or the source itself failed.
-fn take(source: &mut Result<Netlink, RootError>, told: &mut dyn FnMut(&[u8])) -> bool {
+fn take(source: &mut Result<Netlink, RootError>, receive: &mut dyn FnMut(&[u8])) -> bool {
     let Ok(socket) = source else { return false };
-    match socket.take(MOST, told) {
+    match socket.take(MOST, receive) {
         Ok(ReceiveOutcome::All | ReceiveOutcome::Some) => false,
         Ok(ReceiveOutcome::Lost) => true,
         Err(error) => {

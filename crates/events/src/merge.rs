@@ -91,7 +91,7 @@ impl<'a, I: Iterator<Item = &'a [u8]>> PageSource<'a, I> {
         self.before
     }
 
-    /// Advances to the next record. Other items before it are put into `told`.
+    /// Advances to the next record. Other items before it are put into `queued_items`.
     fn advance(&mut self) {
         let cpu = self.cpu;
         let within = self.records.as_ref().and_then(PageRecords::place);

@@ -102,11 +102,11 @@ mod tests {
     }
 
     /// Runs over these readings with at most this many pauses; returns the number of pauses.
-    fn run(told: &[Option<i64>], patience: usize) -> (i64, usize) {
-        let mut rest = told.iter().skip(1).copied();
+    fn run(temperatures: &[Option<i64>], patience: usize) -> (i64, usize) {
+        let mut rest = temperatures.iter().skip(1).copied();
         let mut pauses = 0;
         let last = cooled(
-            at(told[0].unwrap()),
+            at(temperatures[0].unwrap()),
             55,
             &mut || rest.next().flatten().map(at),
             &mut || match pauses < patience {

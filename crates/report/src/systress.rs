@@ -116,7 +116,8 @@ mod tests {
 
     #[test]
     fn elapsed_time_is_formatted_as_by_systress() {
-        let check = |time, said: &str| assert_eq!(systress_elapsed(time), format!("Total elapsed time: {said}\n"));
+        let check =
+            |time, expected: &str| assert_eq!(systress_elapsed(time), format!("Total elapsed time: {expected}\n"));
         check(Duration::new(60, 15_254_842), "1 minutes, 15254842 nanoseconds");
         check(Duration::new(600, 23_959_755), "10 minutes, 23959755 nanoseconds");
         check(Duration::new(83, 5), "1 minutes, 23 seconds, 5 nanoseconds");

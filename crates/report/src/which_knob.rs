@@ -155,7 +155,7 @@ fn significant_numbers(side: &KnobComparison) -> Vec<String> {
         .filter_map(|place| Some((place, side.compared.answers.get(place)?)));
     let percent = side.p.map_or(100.0, |p| p * 100.0);
     let line = |(place, (quantity, answer)): (usize, &(Quantity, ComparisonAnswer))| {
-        let is_reported_only = side.told.contains(&place);
+        let is_reported_only = side.reported.contains(&place);
         let word = match answer.verdict {
             _ if side.counts.is_empty() || is_reported_only => "",
             Verdict::Lower => "better: ",

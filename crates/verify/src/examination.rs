@@ -94,13 +94,13 @@ pub fn examine(scene: &BootScene, scope: &CheckScope, window: Duration) -> Resul
 }
 
 /// Counts what happens on the CPUs during a window.
-fn count(session: &Session, asked: &CheckScope, window: Duration) -> Result<(ObservedActivity, WindowCounts), Failure> {
+fn count(session: &Session, scope: &CheckScope, window: Duration) -> Result<(ObservedActivity, WindowCounts), Failure> {
     match (session.root().origin(), window.is_zero()) {
         (Origin::Captured, _) => return Ok(unseen("a captured machine cannot be observed over time")),
         (Origin::Live, true) => return Ok(unseen("--for 0s checks it without that")),
         (Origin::Live, false) => {}
     }
-    let cpus = intention::find(session, &session.machine(), asked)?.cpus();
+    let cpus = intention::find(session, &session.machine(), scope)?.cpus();
     if cpus.is_empty() {
         return Ok(unseen("no CPU was given"));
     }

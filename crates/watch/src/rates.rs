@@ -86,14 +86,14 @@ mod tests {
 
     #[test]
     fn a_rate_fits_five_columns_also_when_unknown() {
-        let said: Vec<String> = [
+        let lines: Vec<String> = [
             0.0, 0.04, 9.94, 9.96, 250.4, 99_999.4, 99_999.6, 4.2e6, 9_999.6e3, 1e9, 1.8e19,
         ]
         .into_iter()
         .map(|rate| short(Some(rate)))
         .collect();
         assert_eq!(
-            said,
+            lines,
             [
                 "0", "0.0", "9.9", "10", "250", "99999", "100k", "4200k", "10.0M", "1G", ">999G"
             ]

@@ -69,7 +69,7 @@ from=$(wc -l <$log)
 began=$(seconds)
 if ( {command} ) 2>/dev/null; then
     note {name}_there yes
-    note {name}_times $began $(lab-guest told $log $from {PATIENCE_S} {id} {subject})
+    note {name}_times $began $(lab-guest logged $log $from {PATIENCE_S} {id} {subject})
     note {name}_lines $from $(wc -l <$log)
 else
     note {name}_there no
@@ -115,7 +115,7 @@ done
 rec refused tail -n +$((from + 1)) $log
 umount /proc/sys/vm/stat_interval
 kill -HUP $daemon
-note well_again $(lab-guest told $log $from 60 knob-lost /proc/sys/vm/stat_interval)
+note well_again $(lab-guest logged $log $from 60 knob-lost /proc/sys/vm/stat_interval)
 ";
 
 /// Number of times that the interrupt appears and disappears.
@@ -128,7 +128,7 @@ daemon=$!
 wait_for 60 grep -q watching /tmp/said_alone
 driver=/sys/bus/pci/drivers/ahci
 controller=$(basename $(ls -d $driver/0000:*))
-# lines EVENT COUNT: whether that was told of the controller so often.
+# lines EVENT COUNT: whether that was logged for the controller so often.
 lines() { [ $(grep -c \"\\\"event\\\":\\\"$1\\\".*ahci\" /tmp/alone) -ge $2 ]; }
 turns=0
 wait_for 60 lines appeared 1
@@ -142,7 +142,7 @@ done
 note turns $turns
 from=$(wc -l </tmp/alone)
 echo 0 >/sys/devices/system/cpu/cpu3/online
-lab-guest told /tmp/alone $from 120 cpu-offline cpu3 >/tmp/offline &
+lab-guest logged /tmp/alone $from 120 cpu-offline cpu3 >/tmp/offline &
 waits=$!
 wait_for 60 grep -q '\"id\":\"cpu-offline\"' /tmp/alone
 echo 1 >/sys/devices/system/cpu/cpu3/online

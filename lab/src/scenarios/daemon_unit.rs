@@ -30,8 +30,8 @@ const MASK: &str = "/proc/irq/default_smp_affinity";
 const SCRIPT: &str = r#"log=/var/log/quietcore/watch.jsonl
 mask=/proc/irq/default_smp_affinity
 shown() { systemctl show quietcore-watch -p "$1" --value; }
-# told EVENT COUNT: whether that was told of the mask so often.
-told() { [ $(grep "\"event\":\"$1\"" $log | grep -c $mask) -ge $2 ]; }
+# logged EVENT COUNT: whether that was logged for the mask so often.
+logged() { [ $(grep "\"event\":\"$1\"" $log | grep -c $mask) -ge $2 ]; }
 started() { [ $(grep -c '"event":"started"' $log) -ge $1 ]; }
 active() { [ $(shown ActiveState) = active ]; }
 # in_journal FIELD=VALUE...: the entries of the journal that have all of these.
@@ -50,7 +50,7 @@ rec sources cat /run/quietcore/watch/state
 note sandbox $(grep -h -e ^NoNewPrivs -e ^Seccomp: -e ^CapBnd /proc/$(shown MainPID)/status)
 rec place grep Cpus_allowed_list /proc/$(shown MainPID)/status
 echo f >$mask
-note found $(wait_for 60 told appeared 1 && echo yes)
+note found $(wait_for 60 logged appeared 1 && echo yes)
 rec restart systemctl restart quietcore-watch
 wait_for 60 started 2
 mkdir -p /run/systemd/system/quietcore-watch.service.d
@@ -66,7 +66,7 @@ note hung $(wait_for 90 started 4 && echo started again) $(shown NRestarts)
 wait_for 60 active
 printf '[watch]\nrepair = true\njournal = true\n' >/etc/quietcore.toml
 rec reload systemctl reload quietcore-watch
-note over $(wait_for 60 told gone 1 && echo yes) $(cat $mask)
+note over $(wait_for 60 logged gone 1 && echo yes) $(cat $mask)
 # Sixty calls of journalctl, which take a guest long: a field that is missing is said, and is no time limit.
 note entered $(wait_for 6 entered gone && echo yes)
 rec stop systemctl stop quietcore-watch

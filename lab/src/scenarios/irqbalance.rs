@@ -84,7 +84,7 @@ note brought $(come 3)
 rec without_undo quietcore undo --json
 rec apply quietcore apply --cpus 3 --json
 note kept $(come 3)
-rec told lab-guest ask $socket setup
+rec setup lab-guest ask $socket setup
 rec again quietcore apply --cpus 3 --json
 rec second quietcore apply --cpus 1 --partition fast --json
 rec first_goes quietcore undo --partition rt --json
@@ -139,7 +139,7 @@ fn check(_: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     verdict.equal("disks", seen.get("disks").text(), "3");
     for (name, mask) in [
         ("own", ""),
-        ("told", "3"),
+        ("setup", "3"),
         ("left", "1"),
         ("back", ""),
         ("both", "1,3"),
@@ -191,9 +191,9 @@ fn check(_: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     let (brought, kept_count, freed) = (count("brought"), count("kept"), count("freed"));
     verdict.that(
         brought > Some(0),
-        format!("untold it brings interrupts back onto CPU 3: {brought:?} times"),
+        format!("without a ban it brings interrupts back onto CPU 3: {brought:?} times"),
     );
-    verdict.equal("told it brings interrupts onto CPU 3", kept_count, Some(0));
+    verdict.equal("with a ban it brings interrupts onto CPU 3", kept_count, Some(0));
     verdict.that(
         freed > Some(0),
         format!("after undo it uses CPU 3 again: {freed:?} times"),
@@ -221,7 +221,7 @@ fn check(_: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
         false,
     );
     verdict.note(format!(
-        "interrupts on CPU 3: untold {brought:?}, told {kept_count:?}, after undo {freed:?}"
+        "interrupts on CPU 3: without a ban {brought:?}, with one {kept_count:?}, after undo {freed:?}"
     ));
 }
 

@@ -39,14 +39,14 @@ quietcore run -q -- sleep 10000 & stays=$!
 wait_for 30 grep -q $stays /run/quietcore/journal
 sleep 1
 note first $(wc -lc </run/quietcore/journal)
-begun=$(cut -d. -f1 /proc/uptime)
+began=$(cut -d. -f1 /proc/uptime)
 run=0
 while [ $run -lt {RUNS} ]; do
     quietcore run -q -- true || echo $run >>/tmp/failed
     run=$((run + 1))
     [ $((run % {STEP})) -ne 0 ] || wc -lc </run/quietcore/journal >>/tmp/sizes
 done
-note seconds $(($(cut -d. -f1 /proc/uptime) - begun))
+note seconds $(($(cut -d. -f1 /proc/uptime) - began))
 rec failed ls /tmp/failed
 rec sizes cat /tmp/sizes
 rec stays lab-guest listhas $(grep Cpus_allowed_list /proc/$stays/status | cut -f2) 3

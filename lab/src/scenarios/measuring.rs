@@ -54,10 +54,10 @@ const POLICIES: &[(&str, &str, u64)] = &[
     ("deadline:2ms/10ms", "deadline", 0),
 ];
 
-/// The caller is pinned to CPU 0, so that neither its mask nor, on v1, its cpuset has CPU 3. `begun` waits until a file
+/// The caller is pinned to CPU 0, so that neither its mask nor, on v1, its cpuset has CPU 3. `wait_recorded` waits until a file
 /// that is written during the run has samples: the speed of a guest changes with the load of the host.
 fn script(_: &ScenarioCell) -> String {
-    let mut script = "begun() { wait_for 60 grep -q '\"recorded\":[1-9]' \"$1\"; }
+    let mut script = "wait_recorded() { wait_for 60 grep -q '\"recorded\":[1-9]' \"$1\"; }
 rec apply quietcore apply --cpus 3 --json
 rec isolated taskset -c 0 quietcore measure latency --interval 10ms --for 300ms --json
 rec gaps taskset -c 0 quietcore measure noise --for 300ms --json
@@ -72,7 +72,7 @@ rec gaps taskset -c 0 quietcore measure noise --for 300ms --json
     // A spinner with a higher priority than the sampler: wake-ups expected during that time must be counted as missed.
     script.push_str(
         "rec shared quietcore measure latency --cpus 1 --policy deadline:2ms/10ms --interval 10ms --for 100ms
-(begun /run/late.json; lab-guest spin 1 fifo:50 1 >/dev/null) &
+(wait_recorded /run/late.json; lab-guest spin 1 fifo:50 1 >/dev/null) &
 rec late quietcore measure latency --cpus 1 --policy fifo:1 --interval 1ms --for 4s --out /run/late.json --json
 wait
 ",

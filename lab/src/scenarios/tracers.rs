@@ -240,7 +240,7 @@ fn faults(seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     verdict.that(
         slept || number(thread, "max_ns") >= 1_000_000_000,
         format!(
-            "a second of suspend is told, or a wake-up as late as that: {}",
+            "a second of suspend is reported, or a wake-up as late as that: {}",
             thread["max_ns"]
         ),
     );

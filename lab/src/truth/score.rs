@@ -34,7 +34,7 @@ pub struct ScoreCounts {
     /// Events with the right class and culprit.
     pub culprit: u64,
     /// Events with the right class whose culprit this kernel cannot report. Not among [`ScoreCounts::culprit`].
-    pub untold: u64,
+    pub unreportable: u64,
     /// Time in gaps during the events.
     pub stolen_ns: u64,
     /// The part of [`ScoreCounts::stolen_ns`] that an interruption accounts for.
@@ -57,7 +57,7 @@ impl ScoreCounts {
         self.injected += other.injected;
         self.class += other.class;
         self.culprit += other.culprit;
-        self.untold += other.untold;
+        self.unreportable += other.unreportable;
         self.stolen_ns += other.stolen_ns;
         self.explained_ns += other.explained_ns;
         self.wrong_traced += other.wrong_traced;
@@ -72,7 +72,7 @@ impl ScoreCounts {
             injected: 1,
             class: verdict.class.into(),
             culprit: verdict.culprit.into(),
-            untold: verdict.is_unreportable.into(),
+            unreportable: verdict.is_unreportable.into(),
             stolen_ns: verdict.stolen_ns,
             explained_ns: verdict.explained_ns,
             wrong_traced: verdict.wrong.is_some().into(),
@@ -314,7 +314,10 @@ mod tests {
         let right = judged(&IPI, &flush(by(7, 0, Some("native_flush_tlb_multi+0x10"))), &[]);
         assert!(right.class && right.culprit && !right.is_unreportable, "{right:?}");
         assert_eq!((right.stolen_ns, right.explained_ns, right.wrong), (200, 200, None));
-        assert!(judged(&IPI, &flush(by(7, 0, None)), &[]).culprit, "no place is told");
+        assert!(
+            judged(&IPI, &flush(by(7, 0, None)), &[]).culprit,
+            "no place is reported"
+        );
         let mut other_thread = flush(by(8, 0, None));
         if let Some(blamed) = &mut other_thread[0].parts[0].culprit {
             blamed.comm = "munmap".to_owned();

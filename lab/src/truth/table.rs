@@ -89,7 +89,12 @@ impl TruthTable {
     #[must_use]
     pub fn missed(&self) -> Vec<String> {
         let sum = self.sum();
-        let right = below("right class and culprit", sum.culprit + sum.untold, sum.injected, RIGHT);
+        let right = below(
+            "right class and culprit",
+            sum.culprit + sum.unreportable,
+            sum.injected,
+            RIGHT,
+        );
         let wrong =
             (sum.wrong_traced > 0).then(|| format!("wrong names that are said to be traced: {}", sum.wrong_traced));
         let failed = self.failed();
@@ -146,7 +151,7 @@ impl TruthTable {
         }
         let sum = self.sum();
         text.push_str(&line("**all**", &sum));
-        let reportable = sum.injected.saturating_sub(sum.untold);
+        let reportable = sum.injected.saturating_sub(sum.unreportable);
         text.push_str(&format!(
             "\nRight class and right culprit: {} of all, {} of those whose culprit this kernel reports. Explained: {} of the stolen time.",
             share(sum.culprit, sum.injected),
@@ -186,9 +191,9 @@ fn below(what: &str, part: u64, whole: u64, least: u64) -> Option<String> {
 }
 
 fn line(name: &str, counts: &ScoreCounts) -> String {
-    let not_reported = match counts.untold {
+    let not_reported = match counts.unreportable {
         0 => String::new(),
-        count => format!(" ({count} not told)"),
+        count => format!(" ({count} not reported)"),
     };
     format!(
         "| {name} | {} | {} | {}{not_reported} | {} | {} | {} | {} |\n",
@@ -253,11 +258,11 @@ mod tests {
     use super::*;
 
     fn table() -> TruthTable {
-        let counts = |injected, culprit, untold, wrong: &[&str]| ScoreCounts {
+        let counts = |injected, culprit, unreportable, wrong: &[&str]| ScoreCounts {
             injected,
             class: injected,
             culprit,
-            untold,
+            unreportable,
             stolen_ns: 100_000,
             explained_ns: 99_999,
             wrong_traced: wrong.len() as u64,
@@ -296,7 +301,7 @@ mod tests {
 
     #[test]
     fn events_covered_by_kprobes_count_as_reported() {
-        let untold = |events: &[&str]| {
+        let unreportable = |events: &[&str]| {
             let kprobe = |event: &&str| ReportedKprobe {
                 event: (*event).to_owned(),
                 function: "of_the_kernel".to_owned(),
@@ -311,20 +316,20 @@ mod tests {
             )
         };
         let absent = ["ipi/ipi_send_cpu".to_owned()];
-        assert_eq!(untold(&[]), (absent.to_vec(), false));
+        assert_eq!(unreportable(&[]), (absent.to_vec(), false));
         assert_eq!(
-            untold(&["asks_one", "asks_many", "reschedules"]),
+            unreportable(&["asks_one", "asks_many", "reschedules"]),
             (absent.to_vec(), true)
         );
         let all = ["asks_one", "asks_many", "reschedules", "calls_one"];
-        assert_eq!(untold(&all), (Vec::new(), true));
+        assert_eq!(unreportable(&all), (Vec::new(), true));
     }
 
     #[test]
     fn sums_omit_disturbances_not_made_and_count_failures() {
         let table = table();
         let sum = table.sum();
-        assert_eq!((sum.injected, sum.culprit, sum.untold), (20, 15, 4));
+        assert_eq!((sum.injected, sum.culprit, sum.unreportable), (20, 15, 4));
         assert_eq!(table.failed(), 1);
     }
 
@@ -364,10 +369,10 @@ mod tests {
         let text = table().text();
         for line in [
             "| fifo: it computes | 10 | 10 | 10 | 99.99 % | 0 | 7 | 0 |",
-            "| munmap | 10 | 10 | 5 (4 not told) | 99.99 % | 0 | 7 | 1 |",
+            "| munmap | 10 | 10 | 5 (4 not reported) | 99.99 % | 0 | 7 | 1 |",
             "| perf | - | not possible here: no perf events | | | | | |",
             "| rcu | FAILED | no callback ran | | | | | |",
-            "| **all** | 20 | 20 | 15 (4 not told) | 99.99 % | 0 | 14 | 1 |",
+            "| **all** | 20 | 20 | 15 (4 not reported) | 99.99 % | 0 | 14 | 1 |",
             "wrong: munmap: flush by make 9 on CPU 0",
         ] {
             assert!(text.lines().any(|seen| seen == line), "no line {line} in\n{text}");

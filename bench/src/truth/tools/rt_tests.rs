@@ -43,8 +43,8 @@ fn result(run: &BenchRun) -> String {
 }
 
 /// Every iteration of the loop is in the histogram. The last bin has everything above, which the file does not mark.
-fn oslat(said: &Value) -> Result<ToolReading, String> {
-    let thread = &said["thread"]["0"];
+fn oslat(report: &Value) -> Result<ToolReading, String> {
+    let thread = &report["thread"]["0"];
     let counts = histogram(thread)?;
     let turns = counts.iter().map(|(_, count)| count).sum();
     let seconds = thread["duration"].as_f64().ok_or("no duration")?;
@@ -61,8 +61,8 @@ fn oslat(said: &Value) -> Result<ToolReading, String> {
 
 /// The file reports neither the number of expected wake-ups nor of skipped ones. The expected number follows from the
 /// duration.
-fn cyclictest(said: &Value, seconds: u64) -> Result<ToolReading, String> {
-    let thread = &said["thread"]["0"];
+fn cyclictest(report: &Value, seconds: u64) -> Result<ToolReading, String> {
+    let thread = &report["thread"]["0"];
     let counts = histogram(thread)?;
     let duration_ns = seconds * 1_000_000_000;
     Ok(ToolReading {
@@ -90,9 +90,9 @@ mod tests {
 
     #[test]
     fn oslat_counts_iterations_and_its_last_bin_is_open() {
-        let said = serde_json::json!({"thread": {"0": {"cpu": 1, "duration": 2.0,
+        let report = serde_json::json!({"thread": {"0": {"cpu": 1, "duration": 2.0,
             "histogram": {"1": 85_970_463_u64, "1024": 3, "17": 5}}}});
-        let seen = oslat(&said).unwrap();
+        let seen = oslat(&report).unwrap();
         assert_eq!(seen.iterations, Some(85_970_471));
         assert_eq!(seen.duration_ns, 2_000_000_000);
         assert_eq!(seen.ceiling_ns(), Some(1_024_000));
@@ -103,8 +103,8 @@ mod tests {
 
     #[test]
     fn cyclictest_reports_recorded_cycles_and_no_missed_ones() {
-        let said = serde_json::json!({"thread": {"0": {"histogram": {"9": 5, "2070": 1}, "cycles": 1927}}});
-        let seen = cyclictest(&said, 2).unwrap();
+        let report = serde_json::json!({"thread": {"0": {"histogram": {"9": 5, "2070": 1}, "cycles": 1927}}});
+        let seen = cyclictest(&report, 2).unwrap();
         assert_eq!((seen.expected, seen.recorded, seen.missed), (Some(2_000), 1_927, None));
         assert_eq!(seen.ceiling_ns(), None);
         assert_eq!(

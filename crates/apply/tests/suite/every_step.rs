@@ -79,7 +79,7 @@ fn apply_isolates_and_undo_restores_everything() {
         assert_eq!(
             rounded.map(|entry| entry.outcome.text()).as_deref(),
             Some("otherwise: 2900000"),
-            "what the kernel made of it is told"
+            "what the kernel made of it is reported"
         );
         assert_ne!(kernel.dump(), before);
         let undone = run_undo(&kernel, &disk);

@@ -23,8 +23,8 @@ fn list(kernel: &SimKernel) -> (String, String) {
     let mut balancer = kernel.balancer.borrow_mut();
     let it = balancer.as_mut().unwrap();
     it.apply_bans();
-    let told = it.received_ban.as_ref().map_or("own".to_owned(), ToString::to_string);
-    (told, it.banned.to_string())
+    let received = it.received_ban.as_ref().map_or("own".to_owned(), ToString::to_string);
+    (received, it.banned.to_string())
 }
 
 fn send_ban(kernel: &SimKernel, list: &str) {
@@ -34,8 +34,8 @@ fn send_ban(kernel: &SimKernel, list: &str) {
     it.apply_bans();
 }
 
-fn has(told: &str, banned: &str) -> (String, String) {
-    (told.to_owned(), banned.to_owned())
+fn has(received: &str, banned: &str) -> (String, String) {
+    (received.to_owned(), banned.to_owned())
 }
 
 fn finding_count(applied: &ApplyOutcome) -> usize {
@@ -143,8 +143,12 @@ fn the_list_is_right_for_two_partitions_whenever_the_daemon_polls() {
             "{case}"
         );
         look(after_undo);
-        let told = kernel.balancer.borrow().as_ref().unwrap().received_ban.clone();
-        assert_eq!(told.map(|told| told.to_string()), Some(left.to_owned()), "{case}");
+        let received = kernel.balancer.borrow().as_ref().unwrap().received_ban.clone();
+        assert_eq!(
+            received.map(|received| received.to_string()),
+            Some(left.to_owned()),
+            "{case}"
+        );
         assert!(run_undo(&kernel, &disk, UndoTarget::All, Force::No).equal(), "{case}");
         assert_eq!(list(&kernel), has("own", ""), "{case}");
     }

@@ -103,8 +103,8 @@ fn repairs_are_active_and_undo_restores_the_state_before_the_partition() {
         // A value that was already right at apply was not written, so it cannot drift. A new plan finds it.
         let reported = drift(&kernel).iter().any(|one| one.subject == ETH0);
         assert_eq!(reported, is_written, "{what}");
-        let mended = repair_rt(&kernel, &disk);
-        assert_eq!(mended.entries.len(), 3, "{what}: {mended:?}");
+        let repaired = repair_rt(&kernel, &disk);
+        assert_eq!(repaired.entries.len(), 3, "{what}: {repaired:?}");
         assert_eq!(kernel.get(ETH0).trim(), "0-1", "{what}");
         assert_eq!(kernel.get(MIGRATION).trim(), "1", "{what}");
         assert_eq!(kernel.get(GOVERNOR).trim(), "performance", "{what}");
@@ -159,9 +159,9 @@ fn a_refused_repair_is_reported_and_the_rest_is_repaired() {
     let disk = SimDisk::new(&kernel);
     isolate_and_break(&kernel, &disk);
     kernel.refuse(ETH0, libc::EIO);
-    let mended = repair_rt(&kernel, &disk);
-    assert_eq!(mended.findings.len(), 1, "{mended:?}");
-    assert_eq!(mended.findings[0].subject, ETH0);
+    let repaired = repair_rt(&kernel, &disk);
+    assert_eq!(repaired.findings.len(), 1, "{repaired:?}");
+    assert_eq!(repaired.findings[0].subject, ETH0);
     assert_eq!(kernel.get(MIGRATION).trim(), "1");
 }
 

@@ -350,7 +350,7 @@ fn the_longest_gaps_are_reported_with_the_cause_of_each_piece() {
     }
     let cpu = answer_keeping(&stream, gaps(&all), GapSelection::Longest(1));
     assert_eq!((cpu.stories.len(), cpu.stories_left_out, cpu.gaps), (1, 99, 100));
-    let told: Vec<(u64, u64, &str)> = cpu.stories[0]
+    let steps: Vec<(u64, u64, &str)> = cpu.stories[0]
         .pieces
         .iter()
         .map(|piece| {
@@ -360,7 +360,7 @@ fn the_longest_gaps_are_reported_with_the_cause_of_each_piece() {
         .collect();
     // The entry and exit times belong to the thread, as they do in its row.
     assert_eq!(
-        told,
+        steps,
         [
             (101_000, 101_500, "task-200"),
             (101_500, 101_700, "local_timer"),

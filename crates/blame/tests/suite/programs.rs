@@ -117,7 +117,7 @@ fn a_thread_whose_creation_may_be_lost_is_not_named_for_certain() {
     assert_eq!(row(&cpu.interruptions, "task-300").confidence, Confidence::Traced);
     assert!(
         cpu.interruptions.iter().all(|row| row.name != "task-201"),
-        "its birth is told"
+        "its birth is reported"
     );
     // A question about a single thread does not include children.
     let alone = answers_of(&stream, &[1], FollowMode::NoThread).remove(0);
@@ -254,13 +254,13 @@ fn counters_give_counts_and_leave_the_time_unexplained() {
         (50_000, 50_000, 0)
     );
     assert_eq!(cpu.outside, 0, "nobody looked");
-    let told: Vec<(&str, u64)> = cpu
+    let times: Vec<(&str, u64)> = cpu
         .interruptions
         .iter()
         .map(|row| (row.name.as_str(), row.count))
         .collect();
     assert_eq!(
-        told,
+        times,
         [
             ("TIMER", 300),
             ("Local timer interrupts", 250),

@@ -134,18 +134,18 @@ impl ShellFixture {
         };
         let source = |path: &str| self.others.get(path).cloned();
         let computed = evaluate(&[file], &NAMES, oracle.dialect, &outside(&source, &kind));
-        let said = oracle.output_of(&self.path);
+        let printed = oracle.output_of(&self.path);
         let mut count = 0;
         for (at, name) in NAMES.iter().enumerate() {
             let Some(value) = computed.as_ref().ok().and_then(|all| all.value(name).ok()) else {
                 continue;
             };
-            let Some(said) = &said else {
+            let Some(printed) = &printed else {
                 panic!("{seed}: {} stops, and {name} is {value:?} here:\n{text}", oracle.name);
             };
             assert_eq!(
                 value,
-                said[at].as_deref(),
+                printed[at].as_deref(),
                 "{seed}: {name}, {} {:?}:\n{text}\n{:?}",
                 oracle.name,
                 oracle.arguments,
@@ -153,7 +153,7 @@ impl ShellFixture {
             );
             count += 1;
         }
-        (said.map_or(0, |said| said.len()), count)
+        (printed.map_or(0, |printed| printed.len()), count)
     }
 }
 
@@ -176,17 +176,17 @@ fn computed_values_of_random_files_equal_those_of_real_shells() {
         let text = dice.file(&paths);
         let written = ShellFixture::new(dir.path(), &text, &others);
         for oracle in &here {
-            let (said, computed) = written.compare(oracle, &text, &format!("seed {number}"));
+            let (printed, computed) = written.compare(oracle, &text, &format!("seed {number}"));
             for count in counts.iter_mut().filter(|count| count.0 == oracle.dialect) {
-                *count = (count.0, count.1 + said, count.2 + computed);
+                *count = (count.0, count.1 + printed, count.2 + computed);
             }
         }
     }
-    for (dialect, said, computed) in counts {
-        println!("{dialect:?}: {computed} of {said} values are computed");
+    for (dialect, printed, computed) in counts {
+        println!("{dialect:?}: {computed} of {printed} values are computed");
         assert!(
-            computed * 100 >= said * floor(dialect),
-            "{dialect:?}: {computed} of {said}"
+            computed * 100 >= printed * floor(dialect),
+            "{dialect:?}: {computed} of {printed}"
         );
     }
 }
@@ -212,8 +212,13 @@ fn files_of_distributions_are_computed_completely() {
         }
         for text in [DEBIAN, UBUNTU, RED_HAT, SUSE, XEN, OWN_SNIPPET] {
             let written = ShellFixture::new(dir.path(), text, &BTreeMap::new());
-            let (said, computed) = written.compare(oracle, text, "distribution");
-            assert_eq!((said, computed), (NAMES.len(), NAMES.len()), "{}: {text}", oracle.name);
+            let (printed, computed) = written.compare(oracle, text, "distribution");
+            assert_eq!(
+                (printed, computed),
+                (NAMES.len(), NAMES.len()),
+                "{}: {text}",
+                oracle.name
+            );
         }
         let written = ShellFixture::new(dir.path(), PLUS, &BTreeMap::new());
         let (_, computed) = written.compare(oracle, PLUS, "+=");

@@ -56,7 +56,7 @@ fn an_intact_partition_is_quiet() {
     assert_eq!(
         refused.len(),
         2,
-        "what the kernel refused is told and is no fault: {found:#?}"
+        "what the kernel refused is reported and is no fault: {found:#?}"
     );
     // The timer interrupt is known to be fixed, even without a recorded refusal.
     let fixed: Vec<&str> = found

@@ -26,7 +26,7 @@ fn write_file(dir: &Path, path: &str, text: &str) {
     std::fs::write(path, text).unwrap();
 }
 
-fn captured(line: &str, isolated: &str, said: &str) -> tempfile::TempDir {
+fn captured(line: &str, isolated: &str, messages: &str) -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
     for (path, text) in [
         ("proc/cmdline", line),
@@ -36,7 +36,7 @@ fn captured(line: &str, isolated: &str, said: &str) -> tempfile::TempDir {
         ("sys/devices/system/cpu/possible", "0-3"),
         ("sys/devices/system/cpu/present", "0-3"),
         ("sys/devices/system/cpu/isolated", isolated),
-        ("var/log/dmesg", said),
+        ("var/log/dmesg", messages),
     ] {
         write_file(dir.path(), path, text);
     }

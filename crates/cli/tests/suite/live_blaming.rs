@@ -82,13 +82,13 @@ fn gaps_and_events_are_joined_on_every_supported_clock() {
         return println!("SKIP: gaps_and_events_are_joined_on_every_supported_clock: {why}");
     }
     disturbed(|| {
-        for (asked, shown) in [("mono", "CLOCK_MONOTONIC"), ("boot", "CLOCK_BOOTTIME")] {
+        for (clock, shown) in [("mono", "CLOCK_MONOTONIC"), ("boot", "CLOCK_BOOTTIME")] {
             let file = tempfile::NamedTempFile::new().unwrap();
             let gaps = file.path().to_str().unwrap();
-            let output = blame(&["--for", "2s", "--clock", asked, "--gaps", gaps])
+            let output = blame(&["--for", "2s", "--clock", clock, "--gaps", gaps])
                 .output()
                 .unwrap();
-            assert_eq!(output.status.code(), Some(0), "{asked}");
+            assert_eq!(output.status.code(), Some(0), "{clock}");
             let answer: Value = document(&output.stdout).unwrap();
             assert_eq!(answer["clock"], shown);
             let cpu = &answer["cpus"][0];
@@ -98,7 +98,7 @@ fn gaps_and_events_are_joined_on_every_supported_clock() {
             let whole = explained.iter().filter(|percent| **percent >= 90).count();
             assert!(
                 explained.len() >= 10 && whole * 2 >= explained.len() && nobodys * 2 < explained.len(),
-                "{asked}: {nobodys} of nobody, {explained:?} of {cpu}"
+                "{clock}: {nobodys} of nobody, {explained:?} of {cpu}"
             );
         }
     });
@@ -166,10 +166,10 @@ fn the_start_of_the_watch_is_announced() {
     let mut says = BufReader::new(child.stderr.take().unwrap()).lines();
     let first = says.next().unwrap().unwrap();
     assert_eq!(first, format!("watching CPU {} from now on", cpu()));
-    let begun = Instant::now();
+    let began = Instant::now();
     std::thread::sleep(Duration::from_millis(300));
     assert_eq!(policies_of_samplers(child.id()), [(libc::SCHED_FIFO, 7)]);
-    let least_ns = begun.elapsed().as_nanos() as u64;
+    let least_ns = began.elapsed().as_nanos() as u64;
     // SAFETY: a plain call. The child has not been waited for, so its pid is still valid.
     unsafe { libc::kill(child.id().cast_signed(), libc::SIGINT) };
     let output = child.wait_with_output().unwrap();
@@ -218,9 +218,9 @@ fn the_trace_of_a_killed_run_is_removed_by_the_next_run() {
     let mut child = blame(&["--for", "60s"]).spawn().unwrap();
     let name = format!("quietcore-{}", child.id());
     let on = tracefs.file(&format!("instances/{name}/tracing_on"));
-    let begun = Instant::now();
+    let began = Instant::now();
     while std::fs::read_to_string(&on).map_or(true, |on| on.trim() != "1") {
-        assert!(begun.elapsed() < Duration::from_secs(60), "no trace began");
+        assert!(began.elapsed() < Duration::from_secs(60), "no trace began");
         std::thread::sleep(Duration::from_millis(5));
     }
     child.kill().unwrap();
@@ -262,12 +262,12 @@ fn the_page_has_the_answer_and_an_unwritable_path_is_reported_first() {
     assert!(page.contains("download=\"blame.json\""));
 
     let nowhere = dir.path().join("no/such/place.html");
-    let begun = Instant::now();
+    let began = Instant::now();
     let output = blame(&["--for", "60s", "--page", nowhere.to_str().unwrap()])
         .output()
         .unwrap();
     assert!(!output.status.success(), "{output:?}");
-    assert!(begun.elapsed() < Duration::from_secs(50), "it is said before the run");
+    assert!(began.elapsed() < Duration::from_secs(50), "it is said before the run");
 }
 
 #[test]

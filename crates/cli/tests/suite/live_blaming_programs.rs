@@ -151,8 +151,8 @@ fn blame_with_second_reader(tracefs: &Tracefs) -> (Child, File, PathBuf) {
         .unwrap();
     let instance = PathBuf::from(tracefs.file(&format!("instances/quietcore-{}", child.id())));
     let pipe = instance.join("trace_pipe");
-    let begun = Instant::now();
-    while !pipe.exists() && begun.elapsed() < Duration::from_secs(60) {
+    let began = Instant::now();
+    while !pipe.exists() && began.elapsed() < Duration::from_secs(60) {
         std::thread::sleep(Duration::from_millis(5));
     }
     (child, File::open(pipe).unwrap(), instance)

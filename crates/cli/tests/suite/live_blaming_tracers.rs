@@ -64,8 +64,8 @@ fn available_tracers_report_and_without_them_the_answer_is_complete() {
         .map(|text| String::from_utf8(text).unwrap())
         .concat();
     for (name, tracer, config) in TRACERS {
-        let is_told = text.contains(config) || available.split_whitespace().any(|has| has == tracer);
-        assert!(is_told, "{name} is not told of: {text}");
+        let is_named = text.contains(config) || available.split_whitespace().any(|has| has == tracer);
+        assert!(is_named, "{name} is not named: {text}");
     }
     assert_eq!(settings(), before);
     let ours = [first, second].map(|pid| format!("quietcore-{pid}"));

@@ -29,11 +29,11 @@ fn the_first_long_gap_ends_the_run_and_is_shown_with_its_events() {
     if let Err(why) = tracing() {
         return println!("SKIP: the_first_gap_that_is_so_long_ends_the_run: {why}");
     }
-    let begun = Instant::now();
+    let began = Instant::now();
     let (output, _) = disturbed(Duration::from_millis(50), TAKES, || {
         blame(&["--for", "300s", "--break", "1ms"]).output().unwrap()
     });
-    let took = begun.elapsed();
+    let took = began.elapsed();
     assert_eq!(output.status.code(), Some(1));
     assert!(took < Duration::from_secs(300), "it ends at the gap: {took:?}");
     let answer = answer(&output);

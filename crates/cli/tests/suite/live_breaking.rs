@@ -167,10 +167,10 @@ fn the_trace_of_a_killed_run_is_removed() {
     for way in ways {
         let mut child = measure(&["noise", "--for", "60s", "--break", "1h"]).spawn().unwrap();
         let name = format!("quietcore-{}", child.id());
-        let begun = Instant::now();
+        let began = Instant::now();
         let on = tracefs.file(&format!("instances/{name}/tracing_on"));
         while fs::read_to_string(&on).is_ok_and(|on| on.trim() != "1") || !Path::new(&on).exists() {
-            assert!(begun.elapsed() < Duration::from_secs(30), "no trace began");
+            assert!(began.elapsed() < Duration::from_secs(30), "no trace began");
             std::thread::sleep(Duration::from_millis(5));
         }
         child.kill().unwrap();

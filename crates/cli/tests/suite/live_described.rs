@@ -219,9 +219,9 @@ fn the_run_can_end_with_a_program() {
     let program = format!("[[program]]\ncommand = \"sleep 0.5\"\ncpus = \"{lowest}\"\nafter_success = \"end\"\n");
     let described = own(&highest, &program).replace("1 s", "1 h");
     fs::write(folder.path().join("run.toml"), described).unwrap();
-    let begun = Instant::now();
+    let began = Instant::now();
     let output = run(folder.path(), &["measure", "run", "run.toml", "--json"]);
-    assert!(begun.elapsed() < Duration::from_secs(600));
+    assert!(began.elapsed() < Duration::from_secs(600));
     let printed: Value = document(&output.stdout).unwrap();
     assert_eq!(printed["complete"], false);
     let mut findings = printed["findings"].as_array().unwrap().iter();
@@ -354,9 +354,9 @@ fn an_interrupted_run_ends_its_programs_and_prints_its_statistics() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    let begun = Instant::now();
+    let began = Instant::now();
     while with_word(&word) < 2 {
-        assert!(begun.elapsed() < Duration::from_secs(60) && child.try_wait().unwrap().is_none());
+        assert!(began.elapsed() < Duration::from_secs(60) && child.try_wait().unwrap().is_none());
         std::thread::sleep(Duration::from_millis(20));
     }
     std::thread::sleep(Duration::from_millis(300));

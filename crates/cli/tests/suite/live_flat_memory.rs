@@ -62,7 +62,7 @@ fn most_until(child: &mut Child, end: Instant) -> [u64; 2] {
 #[test]
 fn memory_use_is_constant_during_a_long_measurement() {
     let seconds = format!("{}s", (WARM_UP + (WINDOWS + 1) * WINDOW).as_secs() + 1);
-    let begun = Instant::now();
+    let began = Instant::now();
     let mut child = Command::new(env!("CARGO_BIN_EXE_quietcore"))
         .args(["measure", "all", "--json", "--cpus", &cpu(), "--for", &seconds])
         // Every wake-up is late and makes a gap. There is no `--out`: building intermediate results allocates and frees
@@ -81,9 +81,9 @@ fn memory_use_is_constant_during_a_long_measurement() {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    let warm = most_until(&mut child, begun + WARM_UP);
+    let warm = most_until(&mut child, began + WARM_UP);
     println!("collector and sampler, KiB: {warm:?} while warming up");
-    let mut had = most_until(&mut child, begun + WARM_UP + WINDOW);
+    let mut had = most_until(&mut child, began + WARM_UP + WINDOW);
     let mut grown: Vec<[u64; 2]> = vec![had];
     let flat = (0..WINDOWS).any(|_| {
         let end = Instant::now() + WINDOW;

@@ -44,11 +44,11 @@ fn has(value: &Value, finding: &str) -> bool {
 
 /// Reads the file repeatedly until it has been replaced this many times and contains samples.
 fn until_replaced(path: &Path, times: usize, child: &mut Child) -> Value {
-    let begun = Instant::now();
+    let began = Instant::now();
     let mut seen: Vec<u64> = Vec::new();
     loop {
         assert!(
-            begun.elapsed() < Duration::from_secs(60),
+            began.elapsed() < Duration::from_secs(60),
             "replaced {} times in a minute",
             seen.len()
         );
@@ -152,11 +152,11 @@ fn a_path_that_cannot_be_written_is_refused_before_measuring() {
         PathBuf::from("/proc/result.json"),
         dir.path().join("n".repeat(300)),
     ] {
-        let begun = Instant::now();
+        let began = Instant::now();
         let output = measure("noise", 60, &path).output().unwrap();
         let message = error_text(&output);
         assert_eq!(output.status.code(), Some(2), "{}: {message}", path.display());
-        assert!(begun.elapsed() < Duration::from_secs(50), "it measured first");
+        assert!(began.elapsed() < Duration::from_secs(50), "it measured first");
         assert!(message.contains("why:") && message.contains("next:"), "{message}");
         assert!(output.stdout.is_empty());
     }
@@ -300,8 +300,8 @@ fn a_full_disk_loses_the_gap_file_but_not_the_result() {
         .unwrap();
     let mut filler = fs::File::create(dir.path().join("more")).unwrap();
     while child.try_wait().unwrap().is_none() {
-        let begun = fs::metadata(&gaps).is_ok_and(|file| file.len() > 0);
-        if !begun || std::io::Write::write_all(&mut filler, &[1; 4096]).is_err() {
+        let began = fs::metadata(&gaps).is_ok_and(|file| file.len() > 0);
+        if !began || std::io::Write::write_all(&mut filler, &[1; 4096]).is_err() {
             std::thread::sleep(Duration::from_millis(1));
         }
     }
@@ -319,13 +319,13 @@ fn a_full_disk_loses_the_gap_file_but_not_the_result() {
 #[test]
 fn a_gap_file_that_cannot_be_written_is_refused_before_measuring() {
     let dir = tempfile::tempdir().unwrap();
-    let begun = Instant::now();
+    let began = Instant::now();
     let output = measure("noise", 60, &dir.path().join("result.json"))
         .arg("--gaps")
         .arg(dir.path().join("absent/gaps.csv"))
         .output()
         .unwrap();
     assert_eq!(output.status.code(), Some(2), "{}", error_text(&output));
-    assert!(begun.elapsed() < Duration::from_secs(50), "it measured first");
+    assert!(began.elapsed() < Duration::from_secs(50), "it measured first");
     assert!(names(dir.path()).is_empty());
 }

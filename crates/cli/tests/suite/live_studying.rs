@@ -132,7 +132,7 @@ fn a_study_runs_and_its_results_are_self_contained() {
     a_page_is_made_of_it(dir.path(), &out, &output.stdout);
 
     // The runs were executed in the order that was drawn.
-    let begun = |name: &String| -> Value { serde_json::from_str::<Value>(&first[name]).unwrap()["started_at"].clone() };
+    let began = |name: &String| -> Value { serde_json::from_str::<Value>(&first[name]).unwrap()["started_at"].clone() };
     let mut ran: Vec<String> = Vec::new();
     for (block, cells) in record["order"].as_array().unwrap().iter().enumerate() {
         ran.extend(
@@ -145,7 +145,7 @@ fn a_study_runs_and_its_results_are_self_contained() {
     }
     assert!(
         ran.windows(2)
-            .all(|two| begun(&two[0]).as_str() <= begun(&two[1]).as_str()),
+            .all(|two| began(&two[0]).as_str() <= began(&two[1]).as_str()),
         "{ran:?}"
     );
 

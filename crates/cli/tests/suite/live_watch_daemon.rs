@@ -86,10 +86,10 @@ fn changes_by_other_programs_are_found_and_the_writer_is_named() {
     );
     let alerts = || std::fs::read_to_string(&alert_file).unwrap_or_default();
     let is_line = |text: &str| serde_json::from_str::<Value>(text).is_ok_and(|alert| alert == line);
-    let begun = Instant::now();
+    let began = Instant::now();
     while !alerts().lines().any(is_line) {
         assert!(
-            begun.elapsed() < Duration::from_secs(60),
+            began.elapsed() < Duration::from_secs(60),
             "no alert is the line of the log: {}",
             alerts()
         );
@@ -161,8 +161,8 @@ fn alerts_are_posted_and_a_silent_server_delays_nothing() {
     let daemon = place.daemon("");
     listener.set_nonblocking(true).unwrap();
     let accept = || {
-        let begun = Instant::now();
-        while begun.elapsed() < Duration::from_secs(60) {
+        let began = Instant::now();
+        while began.elapsed() < Duration::from_secs(60) {
             if let Ok((stream, _)) = listener.accept() {
                 stream.set_nonblocking(false).unwrap();
                 stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
@@ -318,10 +318,10 @@ fn an_incomplete_configuration_changes_nothing() {
         line["event"] == "configuration" && line["message"].as_str().unwrap().contains("4000")
     });
     let holds = |path: &Path, words: &str| {
-        let begun = Instant::now();
+        let began = Instant::now();
         while !std::fs::read_to_string(path).unwrap_or_default().contains(words) {
             assert!(
-                begun.elapsed() < Duration::from_secs(60),
+                began.elapsed() < Duration::from_secs(60),
                 "{}: no `{words}`",
                 path.display()
             );
@@ -418,5 +418,5 @@ fn wrong_arguments_and_files_end_the_daemon_immediately() {
         assert_eq!(code, Some(wanted), "{text}: {message}");
         assert!(message.contains("next:"), "{message}");
     }
-    assert!(!Path::new(&log).exists(), "nothing was begun");
+    assert!(!Path::new(&log).exists(), "nothing was began");
 }

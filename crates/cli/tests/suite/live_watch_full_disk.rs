@@ -35,9 +35,9 @@ fn a_full_log_disk_does_not_end_the_daemon() {
     let place = DaemonDirectory::new();
     let daemon = place.start(&format!("watch --daemon --cpus {} --log /dev/full", alone::cpu()), &[]);
     place.until_it_watches();
-    let begun = Instant::now();
+    let began = Instant::now();
     while !place.state()["log"].is_string() {
-        assert!(begun.elapsed() < Duration::from_secs(60), "{}", place.state());
+        assert!(began.elapsed() < Duration::from_secs(60), "{}", place.state());
         std::thread::sleep(Duration::from_millis(20));
     }
     let trouble = place.state()["log"].as_str().unwrap().to_owned();
@@ -45,7 +45,7 @@ fn a_full_log_disk_does_not_end_the_daemon() {
         trouble.contains("No space left") && trouble.ends_with("lines lost"),
         "{trouble}"
     );
-    let message = std::fs::read_to_string(place.path("said")).unwrap();
+    let message = std::fs::read_to_string(place.path("messages")).unwrap();
     assert!(
         message.contains("the log cannot be written now: cannot write /dev/full: "),
         "{message}"

@@ -72,15 +72,15 @@ fn a_storm_of_writes_causes_only_a_few_checks() {
     let place = DaemonDirectory::new();
     let daemon = place.daemon("");
     place.until_it_watches();
-    let begun = Instant::now();
+    let began = Instant::now();
     let before = counted(&place, &daemon, 1);
-    while begun.elapsed() < Duration::from_secs(5) {
+    while began.elapsed() < Duration::from_secs(5) {
         std::fs::write(mask, &same).unwrap();
         std::thread::sleep(Duration::from_millis(1));
     }
     let after = counted(&place, &daemon, 2);
     let [questions, spent_ms] = [0, 1].map(|field| after[field] - before[field]);
-    let elapsed_ms = u64::try_from(begun.elapsed().as_millis()).unwrap();
+    let elapsed_ms = u64::try_from(began.elapsed().as_millis()).unwrap();
     let least = Interval::QUESTIONS.pause(Duration::ZERO);
     let most = elapsed_ms / u64::try_from(least.as_millis()).unwrap() + 2;
     assert!(

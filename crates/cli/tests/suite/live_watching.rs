@@ -26,7 +26,7 @@ impl Terminal {
         let settings = dir.path().join("tmux.conf");
         std::fs::write(&settings, "set -g status off\nset -g default-terminal screen\n").unwrap();
         let script = format!(
-            "echo begun; {environment} {} watch {words}; echo \"ended $?\"; stty -a; sleep 600",
+            "echo began; {environment} {} watch {words}; echo \"ended $?\"; stty -a; sleep 600",
             env!("CARGO_BIN_EXE_quietcore")
         );
         let terminal = Terminal {
@@ -66,13 +66,13 @@ impl Terminal {
 
     /// Waits until the screen satisfies the condition, for at most one minute.
     fn shows(&self, what: &str, is_so: impl Fn(&str) -> bool) -> String {
-        let begun = Instant::now();
+        let began = Instant::now();
         loop {
             let seen = self.tmux(&["capture-pane", "-p"]);
             if is_so(&seen) {
                 return seen;
             }
-            assert!(begun.elapsed() < Duration::from_secs(60), "never {what}:\n{seen}");
+            assert!(began.elapsed() < Duration::from_secs(60), "never {what}:\n{seen}");
             std::thread::sleep(Duration::from_millis(50));
         }
     }
@@ -86,20 +86,20 @@ impl Terminal {
     fn program(&self) -> u32 {
         let shell = self.tmux(&["display-message", "-p", "#{pane_pid}"]);
         let shell = shell.trim();
-        let begun = Instant::now();
+        let began = Instant::now();
         loop {
             let children = std::fs::read_to_string(format!("/proc/{shell}/task/{shell}/children")).unwrap();
             if let Some(pid) = children.split_whitespace().next() {
                 return pid.parse().unwrap();
             }
-            assert!(begun.elapsed() < Duration::from_secs(60));
+            assert!(began.elapsed() < Duration::from_secs(60));
         }
     }
 
     fn check_restored(&self, status: &str) {
         let seen = self.shows("given back", |seen| seen.contains(" icanon"));
         let lines: Vec<&str> = seen.lines().collect();
-        assert!(lines.windows(2).any(|pair| pair == ["begun", status]), "{seen}");
+        assert!(lines.windows(2).any(|pair| pair == ["began", status]), "{seen}");
         let words: Vec<&str> = seen.split_whitespace().collect();
         assert!(words.contains(&"echo") && words.contains(&"isig"), "{seen}");
         let cursor = self.tmux(&["display-message", "-p", "#{cursor_flag} #{alternate_on}"]);
@@ -127,7 +127,7 @@ fn playing_a_recording_by_keys_matches_the_golden_screens() {
     let Some(terminal) = Terminal::start("keys", "LC_ALL=C.UTF-8 NO_COLOR=1", &play()) else {
         return;
     };
-    terminal.shows("begun to play", |seen| seen.contains("PLAY"));
+    terminal.shows("started to play", |seen| seen.contains("PLAY"));
     terminal.keys(&["End"]);
     terminal.shows_golden("80x24-CPUs.txt");
     for (key, name) in [
@@ -161,13 +161,13 @@ fn without_unicode_the_screen_is_ascii_and_signals_restore_the_terminal() {
     let Some(terminal) = Terminal::start("signals", "LC_ALL=C NO_COLOR=1", &play()) else {
         return;
     };
-    terminal.shows("begun to play", |seen| seen.contains("PLAY"));
+    terminal.shows("started to play", |seen| seen.contains("PLAY"));
     terminal.keys(&["End"]);
     terminal.shows_golden("80x24-ascii.txt");
     let program = terminal.program();
     send(program, "-TSTP");
     let seen = terminal.shows("stopped", |seen| !seen.contains("quietcore watch"));
-    assert_eq!(seen.trim(), "begun");
+    assert_eq!(seen.trim(), "began");
     let stat = std::fs::read_to_string(format!("/proc/{program}/stat")).unwrap();
     assert!(stat.contains(") T "), "{stat}");
     send(program, "-CONT");
@@ -183,17 +183,17 @@ fn the_view_ends_when_its_terminal_is_gone_even_without_sighup() {
         let Some(terminal) = Terminal::start(name, environment, &play()) else {
             return;
         };
-        terminal.shows("begun to play", |seen| seen.contains("PLAY"));
+        terminal.shows("started to play", |seen| seen.contains("PLAY"));
         let program = terminal.program();
         terminal.tmux(&["kill-server"]);
-        let begun = Instant::now();
+        let began = Instant::now();
         // The program's new parent may not have reaped it yet.
         let runs = || {
             let stat = std::fs::read_to_string(format!("/proc/{program}/stat"));
             stat.is_ok_and(|stat| !stat.contains(") Z "))
         };
         while runs() {
-            if begun.elapsed() > Duration::from_secs(60) {
+            if began.elapsed() > Duration::from_secs(60) {
                 send(program, "-KILL");
                 panic!("{name}: it goes on without a terminal");
             }
@@ -272,7 +272,7 @@ fn a_recording_of_this_machine_can_be_played() {
     let Some(terminal) = Terminal::start("live", "LC_ALL=C", &format!("--play {}", file.display())) else {
         return;
     };
-    terminal.shows("begun to play", |seen| seen.contains("PLAY"));
+    terminal.shows("started to play", |seen| seen.contains("PLAY"));
     terminal.keys(&["End"]);
     terminal.shows("at its end", |seen| {
         seen.contains(&format!("PAUSED {moments}/{moments}"))

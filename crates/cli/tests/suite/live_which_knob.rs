@@ -27,8 +27,8 @@ fn output_text(output: &Output) -> String {
 /// Returns the plan of the knobs. Prints the reason and returns `None` if no CPU can be isolated.
 fn plan(test: &str) -> Option<Value> {
     let is_root = fs::read_to_string("/proc/self/status").unwrap().contains("\nUid:\t0\t");
-    let begun = Instant::now();
-    while Path::new(STATE).join("journal").exists() && begun.elapsed() < Duration::from_secs(120) {
+    let began = Instant::now();
+    while Path::new(STATE).join("journal").exists() && began.elapsed() < Duration::from_secs(120) {
         std::thread::sleep(Duration::from_millis(100));
     }
     let plan = quietcore(&["plan", "--cpus", &alone::cpu(), "--json"]);

@@ -247,8 +247,8 @@ mod tests {
             ),
             ("--list=x", "--list option does not take a value"),
         ];
-        for (line, said) in table {
-            assert_eq!(parsed(line).unwrap_err(), said, "{line}");
+        for (line, message) in table {
+            assert_eq!(parsed(line).unwrap_err(), message, "{line}");
         }
         assert!(parsed("--cpu_").unwrap().has("cpu_exclusive"));
     }

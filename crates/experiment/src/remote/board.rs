@@ -277,7 +277,7 @@ impl Board<'_> {
         }
         session.send(&BoardRequest::Go(FollowRequest {
             begins,
-            heard: known.progress,
+            received: known.progress,
             here: here.iter().map(|place| [place.block, place.cell]).collect(),
         }))?;
         known.state = StudyState::Runs;

@@ -170,7 +170,7 @@ impl BoardSide<'_> {
     }
 
     fn go(&mut self, go: FollowRequest, given: StudyInput) -> Result<ReportState, Failure> {
-        let mut progress = go.heard;
+        let mut progress = go.received;
         if go.begins && self.does()? != StudyState::Runs {
             self.start(given)?;
             progress = Some(0);

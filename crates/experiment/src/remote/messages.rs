@@ -30,7 +30,8 @@ pub struct FollowRequest {
     /// Whether to start the study there.
     pub begins: bool,
     /// The bytes of progress received so far; `None` starts with the last line.
-    pub heard: Option<u64>,
+    #[serde(rename = "heard")]
+    pub received: Option<u64>,
     /// Results that exist here, as repetition and cell, from 0.
     pub here: Vec<[usize; 2]>,
 }
@@ -216,7 +217,7 @@ mod tests {
             BoardRequest::Result(place, b"c".to_vec()),
             BoardRequest::Go(FollowRequest {
                 begins: true,
-                heard: None,
+                received: None,
                 here: vec![],
             }),
             BoardRequest::Stop,

@@ -321,7 +321,7 @@ fn printed_statistics_of_rtla_text_agree() {
             ] {
                 match printed(word) {
                     Some(value) => close(&name, word, value * unit, ours, 1e-6),
-                    None => assert_eq!(ours, None, "{name}: {word} is not told"),
+                    None => assert_eq!(ours, None, "{name}: {word} is not reported"),
                 }
             }
             seen += 1;

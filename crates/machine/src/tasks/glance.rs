@@ -140,11 +140,11 @@ mod tests {
         let root = Root::of(&Live::rehearsal(dir.path()));
         let threads = ThreadList::read(&root, "/cg", Version::V2);
         let found = unusual(&root, threads.as_ref(), |mask| *mask == CpuSet::range(0, 3)).unwrap();
-        let told: Vec<_> = found
+        let masks: Vec<_> = found
             .iter()
             .map(|task| (task.key.tid, task.pid, task.allowed.clone()))
             .collect();
-        assert_eq!(told, [(8, 5, Some(CpuSet::range(1, 1)))]);
+        assert_eq!(masks, [(8, 5, Some(CpuSet::range(1, 1)))]);
     }
 
     #[test]

@@ -36,12 +36,12 @@ fn ended_tasks_are_dropped_and_others_get_their_current_state() {
     write_task(dir.path(), 15, 'R', machine::Task::PF_EXITING, 5, "0-1");
     write_task(dir.path(), 16, 'R', 0, 6, "0-1");
     let again = machine.with_recheck(&root, |task| task.is_movable());
-    let told: Vec<_> = again
+    let masks: Vec<_> = again
         .tasks
         .unwrap()
         .into_iter()
         .map(|task| (task.key.tid, task.allowed))
         .collect();
     let only = |list: &str| CpuSet::parse_list(list).ok();
-    assert_eq!(told, [(11, only("0-1")), (12, only("0"))]);
+    assert_eq!(masks, [(11, only("0-1")), (12, only("0"))]);
 }

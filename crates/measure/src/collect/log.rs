@@ -48,7 +48,7 @@ impl TickConversion {
 
 impl GapLog {
     /// Uses the tick rate known so far: its error does not exceed that of reading two clocks.
-    /// `begun` lists the lanes whose window has started.
+    /// `began` lists the lanes whose window has started.
     pub(super) fn of(collection: &Collection<'_>, started: &[usize]) -> GapLog {
         let mut lanes = Vec::new();
         if collection.gaps.is_some() || collection.request.watcher.is_some() {

@@ -27,9 +27,9 @@ fn order(script: &str) -> Order {
 
 /// Tends the programs until the condition holds. A timeout fails the test.
 fn tend_until(programs: &mut RunningPrograms, mut so: impl FnMut(&mut RunningPrograms) -> bool) {
-    let begun = Instant::now();
+    let began = Instant::now();
     while !so(programs) {
-        assert!(begun.elapsed() < Duration::from_secs(60), "it never happened");
+        assert!(began.elapsed() < Duration::from_secs(60), "it never happened");
         programs.tend();
         std::thread::sleep(Duration::from_millis(5));
     }
@@ -86,7 +86,7 @@ fn a_program_runs_with_the_configured_cpus_and_policy() {
 #[test]
 fn a_program_is_restarted_only_as_configured_and_exits_are_counted() {
     let folder = tempfile::tempdir().unwrap();
-    let message = folder.path().join("said");
+    let message = folder.path().join("messages");
     let mut comes = order("echo x; sleep 0.15");
     comes.output = Some(message.clone());
     comes.after_success = EndAction::Respawn;
@@ -106,8 +106,8 @@ fn a_program_that_exits_immediately_is_restarted_with_a_delay() {
     let mut ordered = order("exit 1");
     ordered.after_failure = EndAction::Respawn;
     let mut programs = RunningPrograms::start(&[ordered]).unwrap();
-    let begun = Instant::now();
-    tend_until(&mut programs, |_| begun.elapsed() > Duration::from_millis(1500));
+    let began = Instant::now();
+    tend_until(&mut programs, |_| began.elapsed() > Duration::from_millis(1500));
     let result = only(programs.end());
     assert!(result.throttled, "{result:?}");
     // Three starts at once, then one per second. Without the delay there would be far more.
@@ -153,9 +153,9 @@ fn a_program_that_ignores_sigterm_ends_with_the_run() {
     tend_until(&mut programs, |_| with_word(&word).len() == 1);
     let _ = programs.end();
     // The child of the program was killed with it. A busy machine needs a moment to reap it.
-    let begun = Instant::now();
+    let began = Instant::now();
     while !with_word(&word).is_empty() {
-        assert!(begun.elapsed() < Duration::from_secs(60), "it is still there");
+        assert!(began.elapsed() < Duration::from_secs(60), "it is still there");
         std::thread::sleep(Duration::from_millis(5));
     }
 }
@@ -173,10 +173,10 @@ fn no_program_survives_a_killed_run() {
         }
     };
     let wait = |so: &dyn Fn() -> bool| {
-        let begun = Instant::now();
+        let began = Instant::now();
         while !so() {
             assert!(
-                begun.elapsed() < Duration::from_secs(60),
+                began.elapsed() < Duration::from_secs(60),
                 "it never happened: {:?}",
                 with_word(&word)
             );

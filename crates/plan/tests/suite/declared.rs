@@ -292,10 +292,7 @@ fn saving_with_the_boot_line_extends_the_existing_partition() {
     );
     let off = put.replace("true", "false");
     new.boot = BootPart::OnLine;
-    assert!(
-        add(&off, &new).is_err(),
-        "it was said that the line does not belong to it"
-    );
+    assert!(add(&off, &new).is_err(), "reported that the line does not belong to it");
 }
 
 /// Returns the CPU time of parsing: the minimum of several runs, because disturbances only add time.

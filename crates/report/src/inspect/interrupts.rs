@@ -142,8 +142,8 @@ impl IrqTable {
     }
 }
 
-fn columns([marks, irq, asked, effective, counts, name]: [&str; 6]) -> String {
-    format!("{marks:2} {irq:>5}  {asked:<11} {effective:<9} {counts:<27}  {name}")
+fn columns([marks, irq, requested, effective, counts, name]: [&str; 6]) -> String {
+    format!("{marks:2} {irq:>5}  {requested:<11} {effective:<9} {counts:<27}  {name}")
 }
 
 /// Why a mask cannot change: `m` the kernel manages it, `f` it is fixed.

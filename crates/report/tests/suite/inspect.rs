@@ -136,7 +136,7 @@ fn isolated_machine(dir: &Path) -> Machine {
         "/proc/interrupts",
         "            CPU0       CPU6       CPU7\n 27:        100      20000          0   PCI-MSIX-0000:00:02.0   1-edge      eth0\n 28:          5          0         77   PCI-MSIX-0000:00:03.0   1-edge      nvme0q7\nLOC:       1000       1000       1000   Local timer interrupts\n",
     );
-    for (irq, name, asked, effective) in [
+    for (irq, name, requested, effective) in [
         (27, "eth0", "0-15", "6"),
         (28, "nvme0q7", "7", "7"),
         (29, "", "0-5", "0"),
@@ -144,7 +144,7 @@ fn isolated_machine(dir: &Path) -> Machine {
         write_file(
             dir,
             &format!("/proc/irq/{irq}/smp_affinity_list"),
-            &format!("{asked}\n"),
+            &format!("{requested}\n"),
         );
         write_file(
             dir,

@@ -108,7 +108,7 @@ fn writers_of_kernel_files_are_received() {
         assert!(reported.contains(&wanted), "{reported:?}");
     }
     // Our own writes are omitted.
-    std::fs::write("/proc/self/comm", "told").unwrap();
+    std::fs::write("/proc/self/comm", "renamed").unwrap();
     writes
         .take(&mut |one| assert!(!matches!(&one, WriteMessage::By { pid, .. } if *pid == std::process::id())))
         .unwrap();

@@ -51,7 +51,8 @@ pub struct KnobComparison {
     /// Indexes of the answers that count over all knobs together.
     pub counts: Vec<usize>,
     /// Those of them that are reported but do not affect the verdict: more short gaps where less time is stolen.
-    pub told: Vec<usize>,
+    #[serde(rename = "told")]
+    pub reported: Vec<usize>,
     /// The probability of its most certain difference if no knob had any effect, over all knobs together.
     pub p: Option<f64>,
 }
@@ -87,7 +88,7 @@ impl KnobComparison {
     /// The answers that count and affect the verdict.
     fn judging(&self) -> impl Iterator<Item = usize> {
         let all = self.counts.iter().copied();
-        all.filter(|place| !self.told.contains(place))
+        all.filter(|place| !self.reported.contains(place))
     }
 
     /// A program that is stopped less has more time in which it can be stopped, and one long gap can become several short
@@ -154,7 +155,7 @@ pub fn knob_answers<'a>(
         Some(KnobComparison {
             compared: compared(pair?)?,
             counts: Vec::new(),
-            told: Vec::new(),
+            reported: Vec::new(),
             p: None,
         })
     };
@@ -225,6 +226,6 @@ fn count_together(mut sides: Vec<&mut KnobComparison>) {
             (answer.verdict != Verdict::NotShown && answer.p * times <= RISK).then_some(place)
         };
         side.counts = side.compared.answers.iter().enumerate().filter_map(counts).collect();
-        side.told = side.reported_only();
+        side.reported = side.reported_only();
     }
 }

@@ -11,13 +11,13 @@ use study::which_knob::{
 
 const KNOBS: [&str; 4] = ["stat_interval=60", "rq_affinity", "irq_affinity", "ksm_run"];
 
-fn candidates(takes: &[&str], asked: &[&str]) -> Candidates {
+fn candidates(takes: &[&str], requested: &[&str]) -> Candidates {
     let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
     Candidates {
         profile: plan::Profile::Strict,
         takes: words(takes),
         leaves_out: words(&["timer_migration"]),
-        requested_knobs: words(asked),
+        requested_knobs: words(requested),
     }
 }
 
@@ -32,8 +32,11 @@ fn changing(intent: &plan::Intent, needs: Option<(&str, &str)>) -> BTreeSet<Stri
     taken.map(str::to_owned).collect()
 }
 
-fn made(takes: &[&str], asked: &[&str], needs: Option<(&str, &str)>) -> Matrix {
-    matrix(&candidates(takes, asked), &mut |intent| Some(changing(intent, needs))).unwrap()
+fn made(takes: &[&str], requested: &[&str], needs: Option<(&str, &str)>) -> Matrix {
+    matrix(&candidates(takes, requested), &mut |intent| {
+        Some(changing(intent, needs))
+    })
+    .unwrap()
 }
 
 fn experiment() -> Experiment {
@@ -60,8 +63,8 @@ fn names(matrix: &Matrix) -> Vec<&str> {
 
 #[test]
 fn the_study_file_has_each_knob_alone_and_omitted() {
-    let asked = ["stat_interval", "rq_affinity", "irq_affinity", "ksm_run"];
-    let matrix = made(&KNOBS, &asked, None);
+    let requested = ["stat_interval", "rq_affinity", "irq_affinity", "ksm_run"];
+    let matrix = made(&KNOBS, &requested, None);
     assert_eq!(matrix.comparisons(), 1 + 2 * 4);
     let text = experiment().text(&matrix);
     let study = parse(text.as_bytes()).unwrap_or_else(|error| panic!("{error}\n{text}"));
@@ -88,7 +91,7 @@ fn the_study_file_has_each_knob_alone_and_omitted() {
         }
     };
     assert_eq!(study.which_knob.len(), 5);
-    let all: BTreeSet<String> = asked.iter().map(|knob| (*knob).to_owned()).collect();
+    let all: BTreeSet<String> = requested.iter().map(|knob| (*knob).to_owned()).collect();
     for question in &study.which_knob {
         if question.knob == "cpuset_partition" {
             let [none, bare] = question.alone.unwrap();
@@ -234,7 +237,7 @@ fn compared(without: &[[f64; NUMBERS]], with: &[[f64; NUMBERS]]) -> SetCompariso
             resolution: 0.0,
         })
         .collect();
-    let asked = |place: usize| Quantity {
+    let quantity = |place: usize| Quantity {
         thread: "CPU 1".to_owned(),
         kind: SeriesKind::Latency,
         basis: Basis::Samples,
@@ -250,7 +253,7 @@ fn compared(without: &[[f64; NUMBERS]], with: &[[f64; NUMBERS]]) -> SetCompariso
         answers: answers
             .into_iter()
             .enumerate()
-            .map(|(place, answer)| (asked(place), answer))
+            .map(|(place, answer)| (quantity(place), answer))
             .collect(),
         withheld: None,
         not_representative: BTreeMap::new(),
@@ -296,7 +299,7 @@ fn helpful_and_harmful_knobs_are_reported_most_helpful_first() {
         ("nothing too", 0.0),
         ("helps more", -16.0),
     ];
-    let said = experienced(&does, 8, &mut NoiseRng(3));
+    let effects = experienced(&does, 8, &mut NoiseRng(3));
     let expected = [
         ("helps more", KnobEffect::Helped),
         ("helps", KnobEffect::Helped),
@@ -304,8 +307,8 @@ fn helpful_and_harmful_knobs_are_reported_most_helpful_first() {
         ("nothing too", KnobEffect::NotShown),
         ("harms", KnobEffect::DidHarm),
     ];
-    let said: Vec<(&str, KnobEffect)> = said.iter().map(|(knob, effect)| (knob.as_str(), *effect)).collect();
-    assert_eq!(said, expected);
+    let effects: Vec<(&str, KnobEffect)> = effects.iter().map(|(knob, effect)| (knob.as_str(), *effect)).collect();
+    assert_eq!(effects, expected);
 }
 
 #[test]
@@ -315,8 +318,8 @@ fn false_reports_of_helpful_knobs_are_at_most_five_percent() {
     let mut random = NoiseRng(5);
     let mut alarms = 0;
     for _ in 0..STUDIES {
-        let said = experienced(&does, 6, &mut random);
-        alarms += u32::from(said.iter().any(|(_, effect)| *effect != KnobEffect::NotShown));
+        let effects = experienced(&does, 6, &mut random);
+        alarms += u32::from(effects.iter().any(|(_, effect)| *effect != KnobEffect::NotShown));
     }
     println!("{alarms} of {STUDIES} studies name a knob");
     assert!(f64::from(alarms) <= f64::from(STUDIES) * RISK, "{alarms} of {STUDIES}");
@@ -346,12 +349,12 @@ fn without_enough_results_there_is_no_verdict() {
 fn side(answers: &[(Number, f64, f64, Verdict)]) -> SetComparison {
     let runs = |level: f64| vec![[level; NUMBERS]; 4];
     let mut made = compared(&runs(1.0), &runs(1.0));
-    let (asked, pattern) = made.answers[0].clone();
+    let (quantity, pattern) = made.answers[0].clone();
     let answer = |(number, was, is, verdict): &(Number, f64, f64, Verdict)| {
-        let asked = Quantity {
+        let quantity = Quantity {
             kind: SeriesKind::Noise,
             number: *number,
-            ..asked.clone()
+            ..quantity.clone()
         };
         let answer = ComparisonAnswer {
             first_mean: *was,
@@ -361,7 +364,7 @@ fn side(answers: &[(Number, f64, f64, Verdict)]) -> SetComparison {
             verdict: *verdict,
             ..pattern.clone()
         };
-        (asked, answer)
+        (quantity, answer)
     };
     made.answers = answers.iter().map(answer).collect();
     made
@@ -388,7 +391,7 @@ fn more_short_gaps_are_no_harm_if_less_time_is_stolen() {
         let questions = [question.clone()];
         let knob_answers = knob_answers(&questions, &mut |_| Some(side(answers)));
         let side = knob_answers[0].alone.as_ref().unwrap();
-        (knob_answers[0].effect, side.told.clone(), side.headline())
+        (knob_answers[0].effect, side.reported.clone(), side.headline())
     };
     let less = (stolen, 810e6, 15e6, Lower);
     let more = (short, 400.0, 2_000.0, Higher);

@@ -318,44 +318,49 @@ fn repeated_effects_are_one_finding() {
 
 #[test]
 fn only_writes_related_to_a_finding_are_reported() {
-    let told = |id: &str, subject: &str, layer: &str, path: &str| {
+    let is_reported = |id: &str, subject: &str, layer: &str, path: &str| {
         let mut ledger = Ledger::default();
         let changes = ledger.update(vec![found(id, subject, layer)], Layers::all(), 1, &[by(3, path)]);
         matches!(changes.as_slice(), [FindingChange::Appeared(one)] if !one.by.is_empty())
     };
-    assert!(told("task-here", "stress", "tasks", "/sys/fs/cgroup/cgroup.procs"));
-    assert!(!told("task-here", "stress", "tasks", "/proc/irq/1/smp_affinity"));
-    assert!(told(
+    assert!(is_reported(
+        "task-here",
+        "stress",
+        "tasks",
+        "/sys/fs/cgroup/cgroup.procs"
+    ));
+    assert!(!is_reported("task-here", "stress", "tasks", "/proc/irq/1/smp_affinity"));
+    assert!(is_reported(
         "partition-invalid",
         "/sys/fs/cgroup/rt/cpuset.cpus.partition",
         "partition",
         "/sys/fs/cgroup/a/cpuset.cpus"
     ));
-    assert!(told(
+    assert!(is_reported(
         "cpu-offline",
         "cpu1",
         "partition",
         "/sys/devices/system/cpu/cpu1/online"
     ));
-    assert!(told(
+    assert!(is_reported(
         "lost",
         "/sys/class/net/eth0/queues/rx-0/rps_cpus",
         "knobs",
         "/sys/devices/pci0/net/eth0/queues/rx-0/rps_cpus"
     ));
-    assert!(!told(
+    assert!(!is_reported(
         "lost",
         "/sys/class/net/eth1/queues/rx-0/rps_cpus",
         "knobs",
         "/sys/devices/pci0/net/eth0/queues/rx-0/rps_cpus"
     ));
-    assert!(told(
+    assert!(is_reported(
         "lost",
         "/sys/bus/workqueue/devices/writeback/cpumask",
         "knobs",
         "/sys/devices/virtual/workqueue/writeback/cpumask"
     ));
-    assert!(!told(
+    assert!(!is_reported(
         "interrupt-arrived",
         "cpu1/irq1",
         "effects",
@@ -401,7 +406,7 @@ fn a_refused_repair_is_reported_once_and_retried_later() {
         "nobody tries it at every question"
     );
     assert_eq!(repairs.may(&one, 601), RepairDecision::Now);
-    assert!(!repairs.outcome(&one, "EROFS", 601), "it was told");
+    assert!(!repairs.outcome(&one, "EROFS", 601), "it was reported");
     assert_eq!(repairs.may(&one, 1_300), RepairDecision::Now);
     assert!(repairs.outcome(&one, "EBUSY", 1_300), "that is something else");
     assert_eq!(repairs.may(&one, 2_000), RepairDecision::Now);
@@ -409,8 +414,8 @@ fn a_refused_repair_is_reported_once_and_retried_later() {
     assert_eq!(repairs.may(&one, 2_001), RepairDecision::Now);
     assert!(repairs.outcome(&one, "EBUSY", 2_001), "it was well in between");
     let many = |number: u32| found("lost", &number.to_string(), "knobs");
-    let told = (0..5_000).filter(|number| repairs.outcome(&many(*number), "EROFS", 3_000));
-    assert_eq!(told.count(), 1_000, "memory does not grow with what is refused");
+    let reported = (0..5_000).filter(|number| repairs.outcome(&many(*number), "EROFS", 3_000));
+    assert_eq!(reported.count(), 1_000, "memory does not grow with what is refused");
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 /// Time between two polls.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// `lab-guest told LOG FROM SECONDS ID SUBJECT`: prints when `appeared` and then `gone` was logged, or `never`.
+/// `lab-guest logged LOG FROM SECONDS ID SUBJECT`: prints when `appeared` and then `gone` was logged, or `never`.
 pub fn wait(log: &str, from: usize, limit: Duration, id: &str, subject: &str) -> Result<(), String> {
     let start = Instant::now();
     let is = |line: &str, event: &str| {

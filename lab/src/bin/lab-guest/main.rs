@@ -50,7 +50,7 @@ const USAGE: &str = "usage: lab-guest VERB ...
   scrape ADDRESS                  ask for /metrics there; prints the first line of the answer
   scribble FILE TEXT SECONDS      write TEXT there again and again; prints how often
   ask SOCKET TEXT                 say TEXT to a daemon and print its answer
-  told LOG FROM SECONDS ID SUBJECT   when `appeared` and then `gone` of that stands in a log of watch behind its first FROM
+  logged LOG FROM SECONDS ID SUBJECT   when `appeared` and then `gone` of that stands in a log of watch behind its first FROM
                                   lines, in seconds since boot, or never
   truth [--only NAME,NAME] ...    disturb a CPU in every known way while blame watches; a table of what it said
   terminal COMMAND...             run on a terminal of its own and print what was drawn
@@ -93,7 +93,7 @@ fn main() -> ExitCode {
         ["scribble", path, text, seconds] => local_user::scribble(path, text, Duration::from_secs(number(seconds))),
         ["ask", socket, text] => query(socket, text),
         ["terminal", command @ ..] => terminal::run(command),
-        ["told", log, from, seconds, id, subject] => {
+        ["logged", log, from, seconds, id, subject] => {
             log_wait::wait(log, number(from), Duration::from_secs(number(seconds)), id, subject)
         }
         ["truth", words @ ..] => truth::run(words),

@@ -10,20 +10,20 @@ use crate::verdict::ScenarioVerdict;
 pub const SCRIPT: &str = "interrupt() { kill -INT $(pids_of quietcore | sort -n | head -n 1); }
 quietcore measure latency --interval 10ms --for 300s --quiet --out /run/killed.json >/dev/null 2>&1 &
 victim=$!
-begun /run/killed.json
+wait_recorded /run/killed.json
 kill -KILL $victim
 wait $victim
 rec killed cat /run/killed.json
 rec killed_read quietcore report /run/killed.json --json
 rec killed_gone lab wait_for 10 sh -c '! grep -l sampler/ /proc/[0-9]*/task/*/comm'
-(begun /run/stopped.json; interrupt) &
+(wait_recorded /run/stopped.json; interrupt) &
 rec stopped quietcore measure latency --interval 10ms --for 300s --out /run/stopped.json --json
 rec broke quietcore measure latency --interval 10ms --for 300s --break 1us --json
 rec broke_noise quietcore measure noise --for 300s --break 20us --json
-(begun /run/jump.json; date -s '2031-01-01 00:00:00' >/dev/null) &
+(wait_recorded /run/jump.json; date -s '2031-01-01 00:00:00' >/dev/null) &
 rec jump quietcore measure latency --clock realtime --interval 10ms --for 300s --out /run/jump.json --json
 rec undo quietcore undo --json
-(begun /run/offline.json; echo 0 >/sys/devices/system/cpu/cpu3/online; sleep 1; interrupt) &
+(wait_recorded /run/offline.json; echo 0 >/sys/devices/system/cpu/cpu3/online; sleep 1; interrupt) &
 rec offline quietcore measure latency --cpus 2-3 --interval 10ms --for 300s --out /run/offline.json --json
 wait
 echo 1 >/sys/devices/system/cpu/cpu3/online

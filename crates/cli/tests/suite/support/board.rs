@@ -103,14 +103,14 @@ impl SshServer {
         let Ok(mut server) = command.spawn() else {
             return skip("no unshare (util-linux)");
         };
-        let begun = Instant::now();
+        let began = Instant::now();
         while TcpStream::connect(("127.0.0.1", port)).is_err() {
             if !matches!(server.try_wait(), Ok(None)) {
                 let mut message = String::new();
                 let _ = std::io::Read::read_to_string(&mut server.stderr.take().unwrap(), &mut message);
                 return skip(&format!("no server may run here (it needs root): {message}"));
             }
-            assert!(begun.elapsed() < Duration::from_secs(60), "the server does not listen");
+            assert!(began.elapsed() < Duration::from_secs(60), "the server does not listen");
             std::thread::sleep(Duration::from_millis(20));
         }
         // Drain standard error so that the pipe never fills up.

@@ -43,8 +43,8 @@ pub fn response_to(port: u16, request: &str) -> std::io::Result<String> {
 
 /// Retries for a minute until the value is available.
 pub fn until<T>(what: &str, mut there: impl FnMut() -> Option<T>) -> T {
-    let begun = Instant::now();
-    while begun.elapsed() < Duration::from_secs(60) {
+    let began = Instant::now();
+    while began.elapsed() < Duration::from_secs(60) {
         if let Some(found) = there() {
             return found;
         }

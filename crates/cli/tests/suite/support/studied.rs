@@ -67,9 +67,9 @@ pub fn is_able(test: &str) -> bool {
 
 /// Waits for a condition, and fails the test after a timeout.
 pub fn until(what: &str, is_so: impl Fn() -> bool) {
-    let begun = Instant::now();
+    let began = Instant::now();
     while !is_so() {
-        assert!(begun.elapsed() < Duration::from_secs(120), "waited in vain for {what}");
+        assert!(began.elapsed() < Duration::from_secs(120), "waited in vain for {what}");
         std::thread::sleep(Duration::from_millis(10));
     }
 }

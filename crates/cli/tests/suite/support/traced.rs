@@ -49,8 +49,8 @@ pub fn disturbed<T>(pause: Duration, takes: Duration, work: impl FnOnce() -> T) 
             let mut times = 0;
             while !end.load(Ordering::Relaxed) {
                 std::thread::sleep(pause);
-                let begun = Instant::now();
-                while begun.elapsed() < takes {}
+                let began = Instant::now();
+                while began.elapsed() < takes {}
                 times += 1;
             }
             times

@@ -82,7 +82,7 @@ impl DaemonDirectory {
         let mut command = self.line(line);
         command
             .envs(environment.iter().copied())
-            .stderr(std::fs::File::create(self.path("said")).unwrap());
+            .stderr(std::fs::File::create(self.path("messages")).unwrap());
         TestDaemon {
             child: command.spawn().unwrap(),
         }
@@ -106,8 +106,8 @@ impl DaemonDirectory {
 
     /// Waits for a state that satisfies the condition and returns it.
     pub fn state_with(&self, wanted: impl Fn(&Value) -> bool) -> Value {
-        let begun = Instant::now();
-        while begun.elapsed() < Duration::from_secs(60) {
+        let began = Instant::now();
+        while began.elapsed() < Duration::from_secs(60) {
             let state = self.state();
             if wanted(&state) {
                 return state["asked"].clone();
@@ -119,28 +119,28 @@ impl DaemonDirectory {
 
     /// Waits for a log line that satisfies the condition and returns it.
     pub fn until(&self, what: &str, wanted: impl Fn(&Value) -> bool) -> Value {
-        let begun = Instant::now();
-        while begun.elapsed() < Duration::from_secs(60) {
+        let began = Instant::now();
+        while began.elapsed() < Duration::from_secs(60) {
             if let Some(line) = self.lines().into_iter().find(&wanted) {
                 return line;
             }
             std::thread::sleep(Duration::from_millis(20));
         }
-        let message = std::fs::read_to_string(self.path("said")).unwrap_or_default();
+        let message = std::fs::read_to_string(self.path("messages")).unwrap_or_default();
         panic!("{what} was never reported: {:?}; {message}", self.lines())
     }
 
     /// Waits until the first check is done.
     pub fn until_it_watches(&self) {
-        let begun = Instant::now();
-        while !std::fs::read_to_string(self.path("said"))
+        let began = Instant::now();
+        while !std::fs::read_to_string(self.path("messages"))
             .unwrap_or_default()
             .contains("watching;")
         {
             assert!(
-                begun.elapsed() < Duration::from_secs(60),
+                began.elapsed() < Duration::from_secs(60),
                 "{:?}",
-                std::fs::read_to_string(self.path("said"))
+                std::fs::read_to_string(self.path("messages"))
             );
             std::thread::sleep(Duration::from_millis(10));
         }
@@ -160,8 +160,8 @@ impl TestDaemon {
 
     pub fn end(mut self) -> Option<i32> {
         self.signal(libc::SIGTERM);
-        let begun = Instant::now();
-        while begun.elapsed() < Duration::from_secs(60) {
+        let began = Instant::now();
+        while began.elapsed() < Duration::from_secs(60) {
             if let Some(status) = self.child.try_wait().unwrap() {
                 return status.code();
             }

@@ -116,12 +116,12 @@ fn nodes_without_memory_or_cpus_are_read() {
         (&format!("{node}/node2/distance"), "20 10\n"),
     ]);
     let topology = made.read().topology;
-    let told: Vec<_> = topology
+    let clusters: Vec<_> = topology
         .nodes
         .iter()
         .map(|node| (node.id, node.cpus.len(), node.has_memory))
         .collect();
-    assert_eq!(told, [(0, 2, Some(false)), (2, 0, Some(true))]);
+    assert_eq!(clusters, [(0, 2, Some(false)), (2, 0, Some(true))]);
     assert_eq!(topology.memory_nodes().map(|node| node.id).collect::<Vec<_>>(), [2]);
     made.file(&format!("{node}/has_memory"), "0");
     assert_eq!(

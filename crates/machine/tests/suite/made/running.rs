@@ -192,11 +192,11 @@ fn tasks_of_a_captured_machine_are_read() {
     ]);
     let machine = made.read().with_task_cgroups(&made.root());
     let tasks = machine.tasks.unwrap();
-    let told: Vec<_> = tasks
+    let names: Vec<_> = tasks
         .iter()
         .map(|task| (task.pid, task.key.tid, task.comm.as_str()))
         .collect();
-    assert_eq!(told, [(7, 7, "a b) (c"), (7, 9, "second")]);
+    assert_eq!(names, [(7, 7, "a b) (c"), (7, 9, "second")]);
     assert_eq!(
         (tasks[0].allowed.clone(), tasks[0].cgroup.as_deref()),
         (list("1-2"), Some("/x"))

@@ -13,16 +13,16 @@ fn stall(request: &MeasureRequest<'_>) -> (Measurement, u64, u64) {
     let result = run(request, &root::Root::live(), &mut |progress| {
         let sampling = progress.phase == MeasurementPhase::Sampling && progress.threads[0].recorded > 0;
         if sampling && progress.elapsed_ns > 200_000_000 && times.is_none() {
-            let begun = monotonic_ns();
+            let began = monotonic_ns();
             signal(progress, rustix::process::Signal::STOP);
             std::thread::sleep(Duration::from_millis(300));
-            times = Some((begun, monotonic_ns()));
+            times = Some((began, monotonic_ns()));
             signal(progress, rustix::process::Signal::CONT);
         }
     })
     .unwrap();
-    let (begun, ended) = times.unwrap();
-    (result, begun, ended)
+    let (began, ended) = times.unwrap();
+    (result, began, ended)
 }
 
 fn monotonic_ns() -> u64 {
@@ -50,7 +50,7 @@ fn latency_accounts_for_every_expected_wake_up_of_a_stall() {
 fn noise_records_a_stall_as_one_gap_at_its_time() {
     let _alone = alone();
     let stop = AtomicBool::new(false);
-    let (result, begun, ended) = stall(&request(MeasurementKind::Noise, 2_000, &stop));
+    let (result, began, ended) = stall(&request(MeasurementKind::Noise, 2_000, &stop));
     assert_accounts(&result);
     let thread = &result.threads[0];
     let gaps = thread.gaps.as_ref().unwrap();
@@ -58,9 +58,9 @@ fn noise_records_a_stall_as_one_gap_at_its_time() {
     let start = thread.started_monotonic_ns.unwrap();
     let stall = gaps.iter().find(|gap| {
         let (from, to) = (start + gap.at_ns, start + gap.at_ns + gap.duration_ns);
-        from < begun + 200_000_000 && to + 1_000_000 >= ended
+        from < began + 200_000_000 && to + 1_000_000 >= ended
     });
-    let stall = stall.unwrap_or_else(|| panic!("no gap from {begun} to {ended}, start {start}: {gaps:?}"));
+    let stall = stall.unwrap_or_else(|| panic!("no gap from {began} to {ended}, start {start}: {gaps:?}"));
     assert!(stall.duration_ns >= 100_000_000, "{stall:?}");
     assert!(thread.max_ns.unwrap() >= stall.duration_ns && thread.stolen_ns.unwrap() >= stall.duration_ns);
     assert!(

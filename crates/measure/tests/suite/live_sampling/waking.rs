@@ -99,11 +99,11 @@ fn every_clock_wakes_on_its_own_grid() {
             "{clock:?}: {}",
             thread.duration_ns
         );
-        let begun = thread.started_monotonic_ns.unwrap();
+        let began = thread.started_monotonic_ns.unwrap();
         let now = now_ns(rustix::time::ClockId::Monotonic);
         assert!(
-            begun < now && now - begun < 60_000_000_000,
-            "{clock:?}: {begun} at {now}"
+            began < now && now - began < 60_000_000_000,
+            "{clock:?}: {began} at {now}"
         );
     }
 }
@@ -290,7 +290,7 @@ fn a_sample_above_the_limit_on_one_cpu_ends_the_run_on_all() {
         lane.interval_ns = if place == 0 { 1_000_000 } else { 9_000_000_000 };
         place += 1;
     });
-    let begun = std::time::Instant::now();
+    let began = std::time::Instant::now();
     let result = with_a_stall(&MeasureRequest {
         break_at: Some(Break {
             limit_ns: 150_000_000,
@@ -299,7 +299,7 @@ fn a_sample_above_the_limit_on_one_cpu_ends_the_run_on_all() {
         ..lanes
     });
     assert_eq!(result.broke.unwrap().cpu, result.threads[0].cpu);
-    assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
+    assert!(began.elapsed() < Duration::from_secs(15), "{:?}", began.elapsed());
     assert!(result.threads[1].expected <= 1, "{:?}", result.threads[1]);
 }
 
@@ -400,10 +400,10 @@ fn noise_next_to_latency_marks_our_own_wake_ups() {
     assert_eq!(gaps.len() as u64, noise.recorded.min(measure::MAX_GAPS as u64));
     let unlisted = noise.recorded - gaps.len() as u64;
     let shortest = gaps.iter().map(|gap| gap.duration_ns).min().unwrap();
-    let begun = noise.started_monotonic_ns.unwrap();
+    let began = noise.started_monotonic_ns.unwrap();
     let (mut inside, mut wrong) = (0, Vec::new());
     for gap in gaps {
-        let (from, to) = (begun + gap.at_ns, begun + gap.at_ns + gap.duration_ns);
+        let (from, to) = (began + gap.at_ns, began + gap.at_ns + gap.duration_ns);
         let hit = |slack: u64| {
             let hits = wakes.iter().filter(|wake| (from - slack..=to + slack).contains(*wake));
             hits.count()

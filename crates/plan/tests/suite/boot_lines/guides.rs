@@ -180,7 +180,7 @@ pub const CASES: &[LintCase] = &[
         line: "skew_tick=1 nohz=on rcu_nocbs=2-47 isolcpus=domain,managed_irq,2-47 irqaffinity=0-1 nohz_full=2-47 nosmt=force",
         loud: &[],
         quiet: &[],
-        because: "everything is said once and fits",
+        because: "everything is given once and fits",
     },
     LintCase {
         from: "SUSE telco guide",

@@ -112,7 +112,7 @@ fn an_explicitly_requested_knob_that_is_absent_is_reported() {
             .findings
             .iter()
             .find(|finding| finding.id.as_str() == "knob-absent");
-        let message = message.unwrap_or_else(|| panic!("{}: nothing said", knob.name));
+        let message = message.unwrap_or_else(|| panic!("{}: no message", knob.name));
         assert_eq!((message.subject.as_str(), message.level), (knob.name, Level::Warning));
         assert!(!message.fix.is_empty());
     }

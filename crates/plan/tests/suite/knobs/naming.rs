@@ -97,7 +97,7 @@ fn an_intent_of_an_older_journal_is_still_read() {
 /// The settings that irqbalance reads at its start: an invalid list, and one without the isolated CPUs.
 #[test]
 fn errors_in_the_settings_of_irqbalance_are_reported() {
-    let said = |files: &[(&str, &str)], comms: &[&'static str]| -> Vec<(String, String, String)> {
+    let irqbalance_findings = |files: &[(&str, &str)], comms: &[&'static str]| -> Vec<(String, String, String)> {
         let files: Vec<(String, &str)> = files.iter().map(|(path, text)| ((*path).to_owned(), *text)).collect();
         let mut made = KnobMachine::new(&files);
         made.comms = comms.to_vec();
@@ -123,7 +123,7 @@ fn errors_in_the_settings_of_irqbalance_are_reported() {
         ("IRQBALANCE_BANNED_CPULIST=", None),
     ] {
         for comms in [&["irqbalance"][..], &[]] {
-            let found = said(&[(DEBIAN, text), isolated], comms);
+            let found = irqbalance_findings(&[(DEBIAN, text), isolated], comms);
             let ids: Vec<&str> = found.iter().map(|(id, ..)| id.as_str()).collect();
             assert_eq!(ids, id.into_iter().collect::<Vec<_>>(), "{text} {comms:?}");
             // The list replaces the one that the daemon computes.
@@ -134,11 +134,11 @@ fn errors_in_the_settings_of_irqbalance_are_reported() {
         }
     }
     let bad = "IRQBALANCE_BANNED_CPULIST=\"4-3\"";
-    let both = said(&[(DEBIAN, bad), ("/etc/irqbalance.env", bad)], &[]);
+    let both = irqbalance_findings(&[(DEBIAN, bad), ("/etc/irqbalance.env", bad)], &[]);
     assert_eq!(both.len(), 1, "one finding for both: {both:?}");
     assert_eq!(both[0].1, "/etc/default/irqbalance, /etc/irqbalance.env");
     const DROP_IN: &str = "/etc/systemd/system/irqbalance.service.d/cpus.conf";
-    let replaced = said(
+    let replaced = irqbalance_findings(
         &[
             (DROP_IN, "[Service]\nEnvironment=IRQBALANCE_BANNED_CPULIST=0-1"),
             isolated,
@@ -236,12 +236,12 @@ fn requested_interrupts_are_moved_to_the_isolated_cpus() {
     let mut intent = intent(Profile::Minimal);
     intent.irq_here.insert("nvme*".to_owned());
     let plan = made.plan(&intent).unwrap();
-    let said = plan
+    let finding = plan
         .findings
         .iter()
         .find(|finding| finding.subject == "irq/32")
         .unwrap();
-    assert_eq!((said.id.as_str(), said.level), ("irq-managed", Level::Warning));
+    assert_eq!((finding.id.as_str(), finding.level), ("irq-managed", Level::Warning));
 }
 
 /// The value 0 completes a request on the CPU of its interrupt. That is only wrong if a device interrupt stays on an
@@ -284,21 +284,28 @@ fn immovable_interrupts_get_no_boot_parameter() {
     ];
     let mut intent = intent(Profile::Minimal);
     let plan = made.plan(&intent).unwrap();
-    let said: Vec<_> = plan
+    let findings: Vec<_> = plan
         .findings
         .iter()
         .filter(|one| one.subject.starts_with("irq/"))
         .collect();
-    let subjects: Vec<_> = said.iter().map(|one| (one.id.as_str(), one.subject.as_str())).collect();
+    let subjects: Vec<_> = findings
+        .iter()
+        .map(|one| (one.id.as_str(), one.subject.as_str()))
+        .collect();
     assert_eq!(subjects, [("irq-fixed", "irq/0"), ("irq-fixed", "irq/50")]);
-    assert!(said[0].message.contains("kernel timer"), "{}", said[0].message);
-    assert!(said[1].message.contains("chip accepts no mask"), "{}", said[1].message);
-    assert!(said.iter().all(|one| !one.fix.contains("isolcpus")));
+    assert!(findings[0].message.contains("kernel timer"), "{}", findings[0].message);
+    assert!(
+        findings[1].message.contains("chip accepts no mask"),
+        "{}",
+        findings[1].message
+    );
+    assert!(findings.iter().all(|one| !one.fix.contains("isolcpus")));
     assert!(plan.changes.iter().all(|change| change.knob() != "irq_affinity"));
     intent.irq_here.insert("button".to_owned());
     let plan = made.plan(&intent).unwrap();
-    let said = plan.findings.iter().find(|one| one.subject == "irq/50").unwrap();
-    assert_eq!((said.id.as_str(), said.level), ("irq-fixed", Level::Warning));
+    let finding = plan.findings.iter().find(|one| one.subject == "irq/50").unwrap();
+    assert_eq!((finding.id.as_str(), finding.level), ("irq-fixed", Level::Warning));
 }
 
 #[test]
@@ -308,8 +315,8 @@ fn the_managed_irq_flag_is_not_suggested_to_kernels_without_it() {
     let fix = |release: &str| {
         made.put("/proc/sys/kernel/osrelease", release);
         let plan = plan_of(&made, Profile::Minimal, &[]).unwrap();
-        let said = plan.findings.iter().find(|finding| finding.subject == "irq/32");
-        (said.unwrap().fix.clone(), plan.boot_line.unwrap_or_default())
+        let finding = plan.findings.iter().find(|finding| finding.subject == "irq/32");
+        (finding.unwrap().fix.clone(), plan.boot_line.unwrap_or_default())
     };
     let (new, line) = fix("6.1.0-56-amd64");
     assert!(new.contains("boot with isolcpus=managed_irq,domain,3"), "{new}");
@@ -325,12 +332,12 @@ fn a_kernel_older_than_the_supported_ones_gets_a_warning() {
     for (release, warned) in [("3.10.0-1160.el7.x86_64", true), ("4.13.16", true), ("4.14.0", false)] {
         made.put("/proc/sys/kernel/osrelease", release);
         let plan = plan_of(&made, Profile::Minimal, &[]).unwrap();
-        let said = plan
+        let finding = plan
             .findings
             .iter()
             .find(|finding| finding.id.as_str() == "kernel-unsupported");
         assert_eq!(
-            said.map(|said| said.level),
+            finding.map(|finding| finding.level),
             warned.then_some(Level::Warning),
             "{release}"
         );
@@ -342,12 +349,12 @@ fn conflicting_programs_are_reported() {
     let mut made = KnobMachine::new(&[]);
     made.comms = vec!["irqbalance"];
     let plan = plan_of(&made, Profile::Minimal, &[]).unwrap();
-    let said = plan
+    let finding = plan
         .findings
         .iter()
         .find(|finding| finding.id.as_str() == "irqbalance-runs")
         .unwrap();
-    assert!(said.fix.contains("IRQBALANCE_BANNED_CPULIST=3 "), "{}", said.fix);
+    assert!(finding.fix.contains("IRQBALANCE_BANNED_CPULIST=3 "), "{}", finding.fix);
     made.put("/sys/devices/system/cpu/isolated", "2-3");
     let plan = plan_of(&made, Profile::Minimal, &[]).unwrap();
     assert!(
@@ -359,12 +366,12 @@ fn conflicting_programs_are_reported() {
         .map(|queue| (format!("/sys/class/net/eth0/queues/rx-{queue}/rps_cpus"), "0"))
         .collect();
     let plan = plan_of(&KnobMachine::new(&queues), Profile::Balanced, &[]).unwrap();
-    let said = plan
+    let finding = plan
         .findings
         .iter()
         .find(|finding| finding.id.as_str() == "net-channels")
         .unwrap();
-    assert!(said.fix.starts_with("ethtool -L eth0 combined 3"), "{}", said.fix);
+    assert!(finding.fix.starts_with("ethtool -L eth0 combined 3"), "{}", finding.fix);
 }
 
 #[test]
