@@ -5,6 +5,7 @@
 
 mod context;
 mod functions;
+mod profiles;
 mod rules;
 
 pub use context::CureContext;
@@ -12,11 +13,28 @@ pub use functions::{FUNCTIONS, Function, Remedy};
 
 use crate::answer::{BlameResult, Interruption};
 
+/// The kind of change that a cure makes. Cures of one kind are one change for the whole machine.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum CureAction {
+    /// A partition around the watched CPUs.
+    Partition,
+    /// A knob of the partition, as `--with` takes it.
+    Knob(String),
+    /// The boot parameters that isolate the CPUs.
+    Boot,
+    /// An active partition, applied again.
+    Reapply,
+    /// This thread, moved out of the partition.
+    Move(i32),
+}
+
 /// What would stop an interruption.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cure {
     /// This command does, with the reason.
     Command {
+        /// The kind of change.
+        action: CureAction,
         /// Ready to type.
         command: String,
         /// What it changes, and its cost.
@@ -47,7 +65,7 @@ impl BlameResult {
         for cpu in &mut self.cpus {
             for row in &mut cpu.interruptions {
                 (row.fix, row.why) = match cure(row, cpu.cpu, context) {
-                    Cure::Command { command, why } => (command, why),
+                    Cure::Command { command, why, .. } => (command, why),
                     Cure::Nothing { why } => (format!("nothing: {why}"), String::new()),
                 };
             }

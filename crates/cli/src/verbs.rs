@@ -50,6 +50,8 @@ verbs! {
     watch => Watch,
     /// Report what interrupts CPUs, what caused it, and what would stop it
     blame => Blame,
+    /// Predict what each change would gain, before you make it
+    predict => Predict,
     /// Record and read kernel traces: events, longest run, longest waits
     trace => Trace,
     /// Read a result of any measuring tool; print or convert it
@@ -96,7 +98,10 @@ const GROUPS: [(&str, &[&str]); 5] = [
         "Look",
         &["status", "inspect", "cpus", "explain", "snapshot", "diff", "history"],
     ),
-    ("Isolate", &["plan", "apply", "confirm", "run", "move", "undo"]),
+    (
+        "Isolate",
+        &["plan", "predict", "apply", "confirm", "run", "move", "undo"],
+    ),
     ("Verify", &["check", "blame", "watch", "prove"]),
     ("Measure", &["measure", "trace", "report", "compare", "study"]),
     ("Persist and install", &["boot", "completions", "man"]),

@@ -8,5 +8,6 @@ mod resampling;
 mod sets;
 mod verdict;
 
+pub use resampling::ResamplingRng;
 pub use sets::{CONDITIONS, NoVerdictReason, Number, Quantity, RunSet, SetComparison, compared, numbers, value};
 pub use verdict::{ComparisonAnswer, ComparisonQuestion, RISK, TooFewRepetitions, Verdict, judge};

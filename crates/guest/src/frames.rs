@@ -44,13 +44,16 @@ pub enum FrameItem<'a> {
 /// Finds the first item in these bytes.
 #[must_use]
 pub fn first(bytes: &[u8]) -> FrameItem<'_> {
-    let mut unlimited = usize::MAX;
+    let mut unlimited = ChecksumBudget {
+        before: u64::MAX / 2,
+        spent: 0,
+    };
     within(bytes, &mut unlimited)
 }
 
-/// As [`first`]. The length of a damaged body is subtracted from the credit. A body longer than the credit counts as damaged,
-/// unchecked.
-fn within<'a>(bytes: &'a [u8], credit: &mut usize) -> FrameItem<'a> {
+/// As [`first`]. The length of a damaged body is charged to the budget; a body for which it does not
+/// suffice counts as damaged, unchecked.
+fn within<'a>(bytes: &'a [u8], budget: &mut ChecksumBudget) -> FrameItem<'a> {
     let Some(start) = bytes.windows(MARK.len()).position(|window| window == MARK) else {
         // The mark itself may be incomplete.
         return FrameItem::Nothing {
@@ -73,18 +76,15 @@ fn within<'a>(bytes: &'a [u8], credit: &mut usize) -> FrameItem<'a> {
     let Some(body) = rest.get(line + 1..line + 1 + length) else {
         return FrameItem::Incomplete { start };
     };
-    if length > *credit {
+    let end = start + line + 1 + length;
+    if !budget.allows(length, end) {
         return damaged;
     }
     if crc32fast::hash(body) != checksum {
-        *credit -= length;
+        budget.spent += length as u64;
         return damaged;
     }
-    FrameItem::Whole {
-        name,
-        body,
-        end: start + line + 1 + length,
-    }
+    FrameItem::Whole { name, body, end }
 }
 
 /// Encodes one frame. The name is one word.
@@ -103,13 +103,29 @@ pub struct Frames {
     /// Bytes at the start that are already processed.
     consumed: usize,
     damaged: usize,
-    /// Bytes that may still be checksummed for bodies that turn out to be damaged.
-    credit: usize,
+    budget: ChecksumBudget,
 }
 
-/// Credit per received byte for checksums of damaged bodies. Damage is rare; a body that contains many headers would
-/// otherwise have each of them checksummed again.
-const VAIN: usize = 8;
+/// Limits checksums of bodies that turn out to be damaged. Damage is rare; a body that contains many headers would otherwise
+/// have each of them checksummed again. The limit depends on the stream only, not on how it was cut into pieces.
+#[derive(Debug, Default)]
+struct ChecksumBudget {
+    /// Bytes of the stream before those that are searched.
+    before: u64,
+    /// Bytes of damaged bodies that were checksummed.
+    spent: u64,
+}
+
+/// Bytes of damaged bodies that may be checksummed, per byte of the stream.
+const VAIN: u64 = 8;
+
+impl ChecksumBudget {
+    /// Whether a body of this length, which ends there, may be checksummed.
+    fn allows(&self, length: usize, end: usize) -> bool {
+        let received = self.before + end as u64;
+        length as u64 + self.spent <= received.saturating_mul(VAIN)
+    }
+}
 
 impl Frames {
     /// Adds bytes from the port.
@@ -117,30 +133,33 @@ impl Frames {
         self.bytes.drain(..self.consumed);
         self.consumed = 0;
         self.bytes.extend_from_slice(bytes);
-        let most = VAIN * MOST_BYTES;
-        self.credit = self.credit.saturating_add(bytes.len().saturating_mul(VAIN)).min(most);
     }
 
     /// The next complete frame: its name and its body. `None` until more bytes arrive.
     pub fn take(&mut self) -> Option<(String, Vec<u8>)> {
         loop {
             let rest = self.bytes.get(self.consumed..).unwrap_or_default();
-            let (frame, end) = match within(rest, &mut self.credit) {
+            let (frame, end) = match within(rest, &mut self.budget) {
                 FrameItem::Whole { name, body, end } => (Some((name.to_owned(), body.to_vec())), end),
                 FrameItem::Damaged { end } => {
                     self.damaged += 1;
                     (None, end)
                 }
                 FrameItem::Nothing { end } | FrameItem::Incomplete { start: end } => {
-                    self.consumed += end;
+                    self.advance(end);
                     return None;
                 }
             };
-            self.consumed += end;
+            self.advance(end);
             if frame.is_some() {
                 return frame;
             }
         }
+    }
+
+    fn advance(&mut self, bytes: usize) {
+        self.consumed += bytes;
+        self.budget.before += bytes as u64;
     }
 
     /// The number of damaged frames so far.
@@ -197,17 +216,39 @@ mod tests {
         frames.push(hostile.as_bytes());
         assert_eq!(frames.take(), None);
         assert!(frames.damaged() > 40_000, "{}", frames.damaged());
-        let before = VAIN * hostile.len();
-        assert!(
-            frames.credit < 1 << 20,
-            "{} of {before}: more was summed up in vain",
-            frames.credit
-        );
+        let most = VAIN * hostile.len() as u64;
+        let spent = frames.budget.spent;
+        assert!((most / 2..=most).contains(&spent), "{spent} of {most}");
         // The next frame is still decoded.
         frames.push(&[b'.'; 1 << 20]);
         frames.push(&framed("good", b"text"));
         let found: Vec<_> = std::iter::from_fn(|| frames.take()).collect();
         assert_eq!(found, [("good".to_owned(), b"text".to_vec())]);
+    }
+
+    /// False headers with bodies of all lengths use up the budget; the pieces in which they arrive must not matter.
+    #[test]
+    fn frames_after_many_false_headers_do_not_depend_on_the_pieces() {
+        let mut stream = Vec::new();
+        for length in (100..2_000).step_by(100) {
+            stream.extend(format!("FRAME x {length} 00000000\n").repeat(6).bytes());
+            stream.extend(framed("good", b"text"));
+        }
+        stream.extend([b'.'; 2_000]);
+        let decoded = |piece: usize| {
+            let mut frames = Frames::default();
+            let mut found = Vec::new();
+            for bytes in stream.chunks(piece) {
+                frames.push(bytes);
+                found.extend(std::iter::from_fn(|| frames.take()));
+            }
+            (found, frames.damaged())
+        };
+        let whole = decoded(stream.len());
+        for piece in [1, 3, 64, 1_000] {
+            assert_eq!(decoded(piece), whole, "{piece}");
+        }
+        assert!(!whole.0.is_empty() && whole.1 > 100, "{whole:?}");
     }
 
     /// Each byte is scanned once, not once for each mark before it.

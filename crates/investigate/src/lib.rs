@@ -3,6 +3,7 @@
 //!
 //! The caller passes options and gets a report. Notes during the run go to the session; [`BlameStage`] reports progress.
 
+mod blame_notes;
 mod blame_options;
 mod blame_report;
 mod buffer_drain;
@@ -15,6 +16,7 @@ mod hotplug;
 mod hwlat_tracer;
 pub mod latency_trace;
 mod limit_gap;
+mod prediction_run;
 mod probe;
 mod probe_gaps;
 mod program;
@@ -34,6 +36,7 @@ pub use blame_report::{BlameReport, WatchedProgram};
 pub use child::{ExitReason, Launch};
 pub use hotplug::note_text;
 pub use limit_gap::LimitGap;
+pub use prediction_run::{PredictionReport, PredictionWatch, predict_recording, predict_watch};
 pub use probe::blame_probe;
 pub use program::{blame_command, blame_process};
 pub use trace_clock::TraceClock;

@@ -4,6 +4,7 @@ mod conclusion;
 mod program_rows;
 
 pub use conclusion::blame_conclusion;
+pub(crate) use conclusion::combined;
 
 use crate::culprit::by;
 use crate::report_text::ReportText;

@@ -1,8 +1,14 @@
-//! Writes each gap with its pieces and their culprits: one line of JSON per gap, for other programs and to verify the rows.
+//! Writes each gap with its pieces and their culprits: one line of JSON per gap, for `predict`, for other programs, and to
+//! verify the rows.
 
-use ::blame::{BlameResult, Confidence, CpuAnswer, Culprit, GapStory};
+mod recording;
+
+pub use recording::{GapRecording, GapRecordingError, read_blame_gaps};
+
+use ::blame::{BlameResult, Confidence, CpuAnswer, Culprit, GapStory, InterruptionSubject};
+use measure::Environment;
 use observe::Class;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 #[derive(Serialize)]
 struct GapLine<'a> {
@@ -26,32 +32,62 @@ struct GapCause<'a> {
     name: &'a str,
     culprit: Option<&'a Culprit>,
     confidence: Confidence,
+    #[serde(skip_serializing_if = "is_without_number")]
+    subject: &'a InterruptionSubject,
 }
 
-#[derive(Serialize)]
-struct GapTrailer<'a> {
-    clock: &'a str,
+fn is_without_number(subject: &&InterruptionSubject) -> bool {
+    **subject == InterruptionSubject::None
+}
+
+/// The last line: what was watched, and where.
+#[derive(Serialize, Deserialize)]
+struct GapTrailer {
+    clock: String,
     gaps: u64,
     left_out: u64,
+    #[serde(default)]
+    threshold_ns: Option<u64>,
+    #[serde(default)]
+    watched: Vec<WatchedCpu>,
+    #[serde(default)]
+    environment: Option<Environment>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct WatchedCpu {
+    cpu: u32,
+    duration_ns: u64,
+    gaps: u64,
+    left_out: u64,
+    lost_events: u64,
 }
 
 /// Writes the lines. Times are on the given clock; a piece without a class is time without an event. The last line counts
-/// the gaps, and those left out.
+/// the gaps, and those left out, and describes the watch.
 #[must_use]
-pub fn blame_gaps(answer: &BlameResult, clock: &str) -> String {
+pub fn blame_gaps(answer: &BlameResult, clock: &str, threshold_ns: Option<u64>, environment: &Environment) -> String {
     let mut out = String::new();
-    let mut last = GapTrailer {
-        clock,
-        gaps: 0,
-        left_out: 0,
-    };
     for cpu in &answer.cpus {
-        last.gaps += cpu.gaps;
-        last.left_out += cpu.stories_left_out;
         for story in &cpu.stories {
             push(&mut out, &line(cpu, story));
         }
     }
+    let watched = answer.cpus.iter().map(|cpu| WatchedCpu {
+        cpu: cpu.cpu,
+        duration_ns: cpu.duration_ns,
+        gaps: cpu.gaps,
+        left_out: cpu.stories_left_out,
+        lost_events: cpu.lost_events,
+    });
+    let last = GapTrailer {
+        clock: clock.to_owned(),
+        gaps: answer.cpus.iter().map(|cpu| cpu.gaps).sum(),
+        left_out: answer.cpus.iter().map(|cpu| cpu.stories_left_out).sum(),
+        threshold_ns,
+        watched: watched.collect(),
+        environment: Some(environment.clone()),
+    };
     push(&mut out, &last);
     out
 }
@@ -76,6 +112,7 @@ fn line<'a>(cpu: &'a CpuAnswer, story: &GapStory) -> GapLine<'a> {
                 name: &row.name,
                 culprit: row.culprit.as_ref(),
                 confidence: row.confidence,
+                subject: &row.subject,
             }),
     });
     GapLine {

@@ -23,6 +23,7 @@ mod kernel_threads;
 mod measurement;
 mod page;
 mod plan;
+mod prediction;
 pub mod prove;
 mod recording;
 mod report_text;
@@ -41,7 +42,7 @@ mod units;
 pub mod which_knob;
 
 pub use blame::{BLAME_SCHEMA, RowLimit, blame_conclusion, blame_text};
-pub use blame_gaps::blame_gaps;
+pub use blame_gaps::{GapRecording, GapRecordingError, blame_gaps, read_blame_gaps};
 pub use blame_page::blame_html;
 pub use blame_tracers::{Tracers, functions_note, tracers_text};
 pub use boot::{
@@ -58,6 +59,7 @@ pub use inspect::{INSPECT_SCHEMA, InspectView, PartDetail, inspect_json, inspect
 pub use kernel_threads::{KERNEL_THREADS, KernelThread, Movability, kernel_thread};
 pub use measurement::{Histograms, measurement_html, measurement_text};
 pub use plan::{PLAN_SCHEMA, findings_text, plan_json, plan_text, plan_verdict, promise, shared_owners};
+pub use prediction::{PREDICT_SCHEMA, PredictionDocument, prediction_text, prediction_verdict};
 pub use recording::{
     COMPARE_SCHEMA, ComparedFile, REPORT_SCHEMA, RequirementResult, comparison_json, comparison_text,
     comparison_verdict, recording_json, recording_text, sets_text,

@@ -10,7 +10,7 @@ use crate::recording::{Comparison, RecordingReport};
 use crate::status::StatusDocument;
 use crate::{
     BOOT_SCHEMA, BootChangeJson, BootCheckJson, BootShowJson, CHECK_SCHEMA, COMPARE_SCHEMA, CpusReport, DIFF_SCHEMA,
-    HistoryReport, INSPECT_SCHEMA, PLAN_SCHEMA, REPORT_SCHEMA, STATUS_SCHEMA,
+    HistoryReport, INSPECT_SCHEMA, PLAN_SCHEMA, PREDICT_SCHEMA, PredictionDocument, REPORT_SCHEMA, STATUS_SCHEMA,
 };
 use plan::Plan;
 use plan::diff::Diff;
@@ -36,6 +36,7 @@ pub const DOCUMENT_FORMS: &[DocumentForm] = &[
     ("quietcore.history/1", SchemaGenerator::subschema_for::<HistoryReport>),
     (INSPECT_SCHEMA, SchemaGenerator::subschema_for::<InspectDocumentForm>),
     (PLAN_SCHEMA, SchemaGenerator::subschema_for::<PlanDocument>),
+    (PREDICT_SCHEMA, SchemaGenerator::subschema_for::<PredictionDocument>),
     (PROVE_SCHEMA, SchemaGenerator::subschema_for::<ProveRecord>),
     (REPORT_SCHEMA, SchemaGenerator::subschema_for::<RecordingReport>),
     (STATUS_SCHEMA, SchemaGenerator::subschema_for::<StatusDocument>),

@@ -16,6 +16,7 @@ const ORDER: &[&str] = &[
     "watch",
     "report",
     "study",
+    "predict",
     "compare",
     "formats",
     "blame",

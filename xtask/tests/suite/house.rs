@@ -16,7 +16,7 @@ const ABOVE_SESSION: &[&str] = &[
 
 /// Crates that compute and do not access a machine.
 const PURE: &[&str] = &[
-    "watch", "report", "study", "compare", "formats", "blame", "check", "plan", "events", "guest",
+    "watch", "report", "study", "predict", "compare", "formats", "blame", "check", "plan", "events", "guest",
 ];
 
 /// Files outside `root` that may open files, with the reason.

@@ -1,6 +1,6 @@
 //! Describes what is already set up on a machine, and so which commands would have an effect there.
 
-use super::Cure;
+use super::{Cure, CureAction};
 use machine::{CpuId, CpuSet, Interrupt, Machine, Settings};
 use plan::parameters::ParameterCost;
 use plan::{Intent, KnobState, PartitionName, Profile, knobs, plan_beside, takes};
@@ -104,6 +104,7 @@ impl CureContext {
             (Some(intent), _) => Cure::nothing(format!("partition {} already contains this CPU; {why}", intent.name)),
             (None, Some(refusal)) => Cure::nothing(refusal.clone()),
             (None, None) => Cure::Command {
+                action: CureAction::Partition,
                 command: self.apply(),
                 why: why.to_owned(),
             },
@@ -118,6 +119,7 @@ impl CureContext {
             Some(knob) => format!("{why}; side effect: {}", knob.side_effects),
             None => why.to_owned(),
         };
+        let action = CureAction::Knob(text.to_owned());
         if self.absent.contains(name) {
             return Cure::nothing(format!("this machine has no {name}; {why}"));
         }
@@ -127,11 +129,13 @@ impl CureContext {
                 intent.name
             )),
             (Some(intent), _) => Cure::Command {
+                action,
                 command: format!("{} --with {text}", again(intent)),
                 why,
             },
             (None, Some(refusal)) => Cure::nothing(refusal.clone()),
             (None, None) => Cure::Command {
+                action,
                 command: match self.is_usual(text) {
                     true => self.apply(),
                     false => format!("{} --with {text}", self.apply()),
@@ -153,6 +157,7 @@ impl CureContext {
     pub(super) fn once_more(&self, cpu: u32, why: &str) -> Cure {
         match self.partition(cpu) {
             Some(intent) => Cure::Command {
+                action: CureAction::Reapply,
                 command: again(intent),
                 why: why.to_owned(),
             },
@@ -183,6 +188,7 @@ impl CureContext {
                 self.requested
             )),
             (None, _) => Cure::Command {
+                action: CureAction::Boot,
                 command: format!("quietcore boot set --cpus {}", self.requested),
                 why: format!("{why}; this takes effect at the next boot"),
             },
@@ -197,6 +203,7 @@ impl CureContext {
         match self.partition(cpu) {
             Some(_) if self.own.contains(&pid) => Cure::nothing(format!("it is the watched program itself; {why}")),
             Some(intent) => Cure::Command {
+                action: CureAction::Move(pid),
                 command: match intent.name == PartitionName::default() {
                     true => format!("quietcore move --back --pid {pid}"),
                     false => format!("quietcore move --back --pid {pid} --from {}", intent.name),
@@ -208,7 +215,7 @@ impl CureContext {
     }
 
     /// Creates a partition of those CPUs that have none, under a free name.
-    fn apply(&self) -> String {
+    pub(super) fn apply(&self) -> String {
         let is_free = |name: &str| self.in_force.iter().all(|intent| intent.name.as_str() != name);
         let taken = |cpus: CpuSet, intent: &Intent| cpus.minus(&intent.cpus);
         let cpus = self.in_force.iter().fold(self.requested.clone(), taken);
@@ -223,7 +230,7 @@ impl CureContext {
     }
 }
 
-fn again(intent: &Intent) -> String {
+pub(super) fn again(intent: &Intent) -> String {
     format!("quietcore apply --resize {}", intent.arguments())
 }
 

@@ -64,7 +64,7 @@ fn isolated() -> CureContext {
 
 fn cure_text(row: &Interruption, ground: &CureContext) -> String {
     match cure(row, 2, ground) {
-        Cure::Command { command, why } => {
+        Cure::Command { command, why, .. } => {
             assert!(!why.is_empty(), "{command}");
             command
         }

@@ -102,7 +102,7 @@ fn risks(command: &str) -> Vec<(&'static str, &'static str)> {
 }
 
 /// The commands, as few as possible: those that differ only in what they repeat become one.
-fn combined<'a>(commands: impl Iterator<Item = &'a str>) -> Vec<String> {
+pub(crate) fn combined<'a>(commands: impl Iterator<Item = &'a str>) -> Vec<String> {
     let mut all: Vec<CureCommand> = Vec::new();
     for command in commands.map(CureCommand::parse) {
         match all.iter_mut().find(|known| known.fixed == command.fixed) {

@@ -205,7 +205,12 @@ fn every_gap_is_a_json_line_and_the_last_line_has_the_count() {
         ],
     }];
     answer.cpus[0].stories_left_out = 1_203;
-    let text = blame_gaps(&answer, "CLOCK_MONOTONIC_RAW");
+    let text = blame_gaps(
+        &answer,
+        "CLOCK_MONOTONIC_RAW",
+        Some(1_000),
+        &measure::Environment::default(),
+    );
     let lines: Vec<serde_json::Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(lines.len(), 2);
     let gap = &lines[0];
@@ -216,9 +221,16 @@ fn every_gap_is_a_json_line_and_the_last_line_has_the_count() {
     assert_eq!(gap["parts"][0]["class"], "reschedule");
     assert_eq!(gap["parts"][0]["culprit"]["comm"], "java");
     assert_eq!(gap["parts"][1], serde_json::json!({"start_ns": 1_900, "end_ns": 2_000}));
+    let mut last = lines[1].clone();
+    assert!(last["environment"].take().is_object());
     assert_eq!(
-        lines[1],
-        serde_json::json!({"clock": "CLOCK_MONOTONIC_RAW", "gaps": 1_204, "left_out": 1_203})
+        last,
+        serde_json::json!({
+            "clock": "CLOCK_MONOTONIC_RAW", "gaps": 1_204, "left_out": 1_203, "threshold_ns": 1_000, "environment": null,
+            "watched": [{
+                "cpu": 1, "duration_ns": 2_000_000_000_u64, "gaps": 1_204, "left_out": 1_203, "lost_events": 5,
+            }],
+        })
     );
 }
 

@@ -1,0 +1,71 @@
+//! Finds out which cures a profile includes: one command sets all knobs of a profile.
+
+use super::context::again;
+use super::{CureAction, CureContext};
+use plan::{Intent, PartitionName, Profile, takes};
+
+impl CureContext {
+    /// The command that applies this profile to the requested CPUs; `None` if the machine refuses it, or if a partition
+    /// already has it.
+    #[must_use]
+    pub fn profile_command(&self, profile: Profile) -> Option<String> {
+        if self.refusal.is_some() {
+            return None;
+        }
+        match self.with_profile(profile)? {
+            (intent, true) => Some(again(&intent)),
+            (_, false) if profile == Profile::default() => Some(self.apply()),
+            (_, false) => Some(format!(
+                "{} --profile {}",
+                self.apply(),
+                format!("{profile:?}").to_lowercase()
+            )),
+        }
+    }
+
+    /// Whether this profile makes the change.
+    #[must_use]
+    pub fn profile_includes(&self, profile: Profile, action: &CureAction) -> bool {
+        match action {
+            CureAction::Partition | CureAction::Reapply => true,
+            CureAction::Knob(text) => self
+                .with_profile(profile)
+                .is_some_and(|(intent, _)| takes(&intent, text)),
+            CureAction::Boot | CureAction::Move(_) => false,
+        }
+    }
+
+    /// The command that isolates the requested CPUs at boot, or shows the parameters where the boot loader's files cannot be
+    /// edited; `None` if the machine refuses these CPUs.
+    #[must_use]
+    pub fn boot_command(&self) -> Option<String> {
+        match (&self.refusal, self.can_boot_set) {
+            (Some(_), _) => None,
+            (None, Some(false)) => Some(format!("quietcore plan --cpus {}", self.requested)),
+            (None, _) => Some(format!("quietcore boot set --cpus {}", self.requested)),
+        }
+    }
+
+    /// What would be requested, and whether it changes an active partition. `None` if the CPUs are spread over several
+    /// partitions, or if theirs has this profile or a higher one.
+    fn with_profile(&self, profile: Profile) -> Option<(Intent, bool)> {
+        let mut inside = self
+            .in_force
+            .iter()
+            .filter(|intent| intent.cpus.intersects(&self.requested));
+        match (inside.next(), inside.next()) {
+            (None, _) => {
+                let name = PartitionName::default();
+                Some((Intent::new(name, self.requested.clone(), profile), false))
+            }
+            (Some(active), None) if self.requested.is_subset(&active.cpus) && active.profile < profile => {
+                let profile = Intent {
+                    profile,
+                    ..active.clone()
+                };
+                Some((profile, true))
+            }
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! `predict`: what each change would gain, before it is made.
+
+use crate::intent::ProfileWord;
+use crate::reading::ReadingArgs;
+use investigate::{BlameStage, PredictionReport, PredictionWatch, predict_recording, predict_watch};
+use machine::parse_duration;
+use predict::ChangeSelection;
+use report::{PREDICT_SCHEMA, PredictionDocument, prediction_text, prediction_verdict};
+use root::{Failure, Status};
+use session::Session;
+use std::path::PathBuf;
+use std::time::Duration;
+use terminal::{ProgressBar, Screen};
+
+/// Arguments of `predict`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Predict from this file of `blame --gaps`, instead of watching now
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["cpus", "duration"])]
+    from: Option<PathBuf>,
+    /// CPUs to watch [default: the isolated ones, or the core that `plan` would choose]
+    #[arg(long, value_name = "CPUS")]
+    cpus: Option<String>,
+    /// How long to watch; rare interruptions need a longer watch
+    #[arg(long = "for", value_name = "TIME", value_parser = parse_duration, default_value = "30s")]
+    duration: Duration,
+    /// Memory for events and gaps, in MiB
+    #[arg(long, value_name = "MIB", default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..=65_536))]
+    memory: u64,
+    /// Predict only this profile, with --boot together with the boot line
+    #[arg(long, value_name = "PROFILE")]
+    profile: Option<ProfileWord>,
+    /// Predict only the boot line, with --profile together with the profile
+    #[arg(long)]
+    boot: bool,
+    #[command(flatten)]
+    machine: ReadingArgs,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// CPUs that cannot be watched or isolated, or a file that is not from this machine.
+pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
+    let session = &*args.machine.open(session)?;
+    let selection = match (args.profile, args.boot) {
+        (None, false) => ChangeSelection::Each,
+        (profile, boot) => ChangeSelection::Only {
+            profile: profile.map(Into::into),
+            boot,
+        },
+    };
+    let report = match &args.from {
+        Some(path) => predict_recording(path, session, selection)?,
+        None => watch(args, session, selection, screen)?,
+    };
+    screen.json(&PredictionDocument {
+        schema: PREDICT_SCHEMA,
+        environment: &report.environment,
+        prediction: &report.prediction,
+    });
+    let text = prediction_text(&report.prediction, screen.style());
+    screen.report(&prediction_verdict(&report.prediction), &text);
+    Ok(Status::Done)
+}
+
+/// Watches now.
+fn watch(
+    args: &Args,
+    session: &Session,
+    selection: ChangeSelection,
+    screen: &Screen,
+) -> Result<PredictionReport, Failure> {
+    let watch = PredictionWatch {
+        cpus: args.cpus.clone(),
+        duration: args.duration,
+        memory_bytes: usize::try_from(args.memory << 20).unwrap_or(usize::MAX),
+    };
+    let bar = ProgressBar::new(screen);
+    predict_watch(&watch, session, selection, &mut |stage| match stage {
+        BlameStage::Started(_) => {}
+        BlameStage::Measuring(progress) => bar.show(progress),
+        BlameStage::Measured => bar.clear(),
+    })
+}

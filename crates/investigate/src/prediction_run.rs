@@ -1,0 +1,174 @@
+//! Predicts what changes of this machine would gain (`predict`): from a watch that runs now, or from the file of an earlier
+//! one.
+
+use crate::blame_options::{BlameOptions, BlameStage, GapDetail, ProbeOptions};
+use crate::blame_report::cure_context;
+use crate::probe::blame_probe;
+use blame::{BlameQuestion, BlameResult};
+use machine::{CpuId, CpuSet, Machine};
+use measure::Environment;
+use predict::{ChangeSelection, Prediction, PredictionInput, PredictionRefusal};
+use report::GapRecording;
+use root::Failure;
+use session::Session;
+use std::path::Path;
+use std::time::Duration;
+use tracing::ipi_senders::Kprobes;
+
+/// The largest file that is read, in bytes: about ten million gaps.
+const MOST_BYTES: u64 = 2 << 30;
+
+/// A prediction, and the machine that was watched.
+#[derive(Debug)]
+pub struct PredictionReport {
+    /// The machine that was watched.
+    pub environment: Environment,
+    /// The prediction.
+    pub prediction: Prediction,
+}
+
+/// A watch that runs now.
+#[derive(Clone, Debug)]
+pub struct PredictionWatch {
+    /// The CPUs, as an expression. By default the run chooses them.
+    pub cpus: Option<String>,
+    /// How long to watch.
+    pub duration: Duration,
+    /// Memory for events and gaps, in bytes; the gaps take half of it.
+    pub memory_bytes: usize,
+}
+
+/// Watches CPUs with a probe, and predicts from its gaps.
+///
+/// # Errors
+/// Those of [`blame_probe`], and a watch from which nothing can be predicted: without a trace, or on CPUs that cannot be
+/// isolated.
+pub fn predict_watch(
+    watch: &PredictionWatch,
+    session: &Session,
+    selection: ChangeSelection,
+    on_stage: &mut dyn FnMut(BlameStage),
+) -> Result<PredictionReport, Failure> {
+    let options = BlameOptions {
+        cpus: watch.cpus.clone(),
+        duration: Some(watch.duration),
+        until: None,
+        detail: GapDetail::All,
+        memory_bytes: watch.memory_bytes,
+        buffer_kib: 2_048,
+        clock: None,
+        functions: None,
+        kprobes: Kprobes::Allowed,
+    };
+    let probe = ProbeOptions {
+        threshold: Duration::from_micros(1),
+        policy: &|_| {},
+        hwlat: None,
+    };
+    let report = blame_probe(&options, &probe, session, on_stage)?;
+    if let Some(failure) = report.no_trace {
+        return Err(failure);
+    }
+    let prediction = predicted(&report.answer, report.threshold_ns, session, selection)?;
+    Ok(PredictionReport {
+        environment: report.environment,
+        prediction,
+    })
+}
+
+/// Predicts from a file of `blame --gaps`.
+///
+/// # Errors
+/// A file that cannot be read, is incomplete or is of another machine; otherwise as [`predict_watch`].
+pub fn predict_recording(
+    path: &Path,
+    session: &Session,
+    selection: ChangeSelection,
+) -> Result<PredictionReport, Failure> {
+    let name = path.display();
+    let bytes = root::input::bytes(path, MOST_BYTES)?;
+    let recording = std::str::from_utf8(&bytes)
+        .map_err(|error| error.to_string())
+        .and_then(|text| report::read_blame_gaps(text).map_err(|error| error.to_string()))
+        .map_err(|why| Failure::usage(format!("{name}: no gaps can be read"), why, RECORD_AGAIN))?;
+    let machine = session.machine();
+    if let Some(why) = other_machine(&recording, &machine) {
+        return Err(Failure::usage(
+            format!("{name} is not from this machine"),
+            why,
+            "record it here with `quietcore blame --gaps FILE`, or name a snapshot of that machine with --root",
+        ));
+    }
+    let now = Environment::of(&machine, session.root(), env!("CARGO_PKG_VERSION"));
+    let isolation = |of: &Environment| (of.cmdline.clone(), of.partitioned.clone());
+    if isolation(&recording.environment) != isolation(&now) {
+        session.note(&format!(
+            "{name}: recorded while this machine was isolated differently. What has been changed since is neither \
+             predicted nor removed\n"
+        ));
+    }
+    let prediction = predicted(&recording.answer, recording.threshold_ns, session, selection)?;
+    Ok(PredictionReport {
+        environment: recording.environment,
+        prediction,
+    })
+}
+
+const RECORD_AGAIN: &str = "record the gaps with `quietcore blame --gaps FILE`";
+
+/// Why the recording is of another machine, kernel or set of CPUs; `None` if it may be of this one.
+fn other_machine(recording: &GapRecording, machine: &Machine) -> Option<String> {
+    let (then, now) = (&recording.environment, machine);
+    let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "unknown".to_owned());
+    if then.release != now.kernel.release {
+        let (then, now) = (text(&then.release), text(&now.kernel.release));
+        return Some(format!(
+            "it was recorded with kernel {then}, and this machine runs {now}"
+        ));
+    }
+    if then.model_name != now.topology.model_name {
+        let (then, now) = (text(&then.model_name), text(&now.topology.model_name));
+        return Some(format!("its processor was {then}, and that of this machine is {now}"));
+    }
+    let watched = watched_cpus(&recording.answer);
+    if !watched.is_subset(&now.topology.online) {
+        let online = &now.topology.online;
+        return Some(format!("it is about CPU {watched}, and CPU {online} are online here"));
+    }
+    None
+}
+
+fn watched_cpus(answer: &BlameResult) -> CpuSet {
+    answer.cpus.iter().map(|cpu| CpuId(cpu.cpu)).collect()
+}
+
+fn predicted(
+    answer: &BlameResult,
+    threshold_ns: Option<u64>,
+    session: &Session,
+    selection: ChangeSelection,
+) -> Result<Prediction, Failure> {
+    let cpus = watched_cpus(answer);
+    let context = cure_context(session, session.machine(), &cpus, &BlameQuestion::default());
+    let input = PredictionInput {
+        answer,
+        context: &context,
+        threshold_ns: threshold_ns.unwrap_or(0),
+        selection,
+    };
+    let what = format!("nothing can be predicted for CPU {cpus}");
+    predict::predict(&input).map_err(|refusal| match refusal {
+        PredictionRefusal::NotWatched => Failure::unable(what, "no CPU was watched for any time", RECORD_AGAIN),
+        PredictionRefusal::NoSingleGaps => Failure::unable(
+            what,
+            "gaps were counted, and none is listed with its cause",
+            RECORD_AGAIN,
+        ),
+        PredictionRefusal::Refused(why) => Failure::unable(what, why, "choose other CPUs: `quietcore plan`"),
+        PredictionRefusal::AlreadyActive => Failure::usage(
+            what,
+            "a partition there already has this profile, or a higher one",
+            "leave out --profile to see what else can be changed",
+        ),
+    })
+}

@@ -1,0 +1,246 @@
+//! Lists the changes to predict, each with the cures that it includes.
+
+use blame::{BlameResult, Cure, CureAction, CureContext, cure};
+use plan::Profile;
+use plan::knobs::{self, KnobUse};
+use plan::parameters::ParameterCost;
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What a change consists of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum ProposalKind {
+    /// Every change of the list that costs neither safety nor security.
+    Everything,
+    /// The requested profile, the boot line, or both.
+    Selection,
+    /// A partition with all knobs of a profile.
+    Profile,
+    /// The boot line.
+    Boot,
+    /// A partition without knobs.
+    Partition,
+    /// One knob.
+    Knob,
+    /// An active partition, applied again.
+    Reapply,
+    /// A thread, moved out of the partition.
+    Move,
+}
+
+/// A change.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ProposedChange {
+    /// Its kind.
+    pub kind: ProposalKind,
+    /// Its name on the screen: `stat_interval=60`, `profile strict`.
+    pub name: String,
+    /// The commands that make it.
+    pub commands: Vec<String>,
+    /// Whether it takes effect at the next boot.
+    pub needs_reboot: bool,
+    /// What it costs: `speed`, `power`, `safety`, `security`.
+    pub costs: Vec<&'static str>,
+    /// Changes of the list that are not part of it, because they cost safety or security.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub leaves_out: Vec<String>,
+}
+
+/// Which changes to predict.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ChangeSelection {
+    /// Each change alone, each profile, the boot line, and all together.
+    #[default]
+    Each,
+    /// One change: this profile, the boot line, or both.
+    Only {
+        /// The profile.
+        profile: Option<Profile>,
+        /// Whether the boot line is part of it.
+        boot: bool,
+    },
+}
+
+/// A change and the cures that it includes.
+#[derive(Debug)]
+pub(crate) struct Proposal {
+    pub(crate) change: ProposedChange,
+    pub(crate) actions: BTreeSet<CureAction>,
+}
+
+/// The cures of all rows, and each action with its command.
+pub(crate) struct Cures {
+    /// By CPU and row.
+    pub(crate) cpus: Vec<Vec<Cure>>,
+    commands: BTreeMap<CureAction, String>,
+}
+
+impl Cures {
+    pub(crate) fn of(answer: &BlameResult, context: &CureContext) -> Cures {
+        let mut commands = BTreeMap::new();
+        let cpus = answer.cpus.iter().map(|cpu| {
+            let rows = cpu.interruptions.iter().map(|row| cure(row, cpu.cpu, context));
+            rows.collect::<Vec<Cure>>()
+        });
+        let cpus: Vec<Vec<Cure>> = cpus.collect();
+        for cure in cpus.iter().flatten() {
+            if let Cure::Command { action, command, .. } = cure {
+                commands.entry(action.clone()).or_insert_with(|| command.clone());
+            }
+        }
+        Cures { cpus, commands }
+    }
+
+    /// The changes to predict.
+    pub(crate) fn proposals(&self, context: &CureContext, selection: ChangeSelection) -> Vec<Proposal> {
+        if let ChangeSelection::Only { profile, boot } = selection {
+            return vec![self.selected(context, profile, boot)];
+        }
+        let profiles = [Profile::Minimal, Profile::Balanced, Profile::Strict];
+        let profiles = profiles
+            .into_iter()
+            .filter(|profile| context.profile_command(*profile).is_some());
+        let mut all: Vec<Proposal> = profiles.map(|profile| self.profile(context, profile)).collect();
+        all.extend(context.boot_command().map(|command| self.boot(command)));
+        let alone = self.commands.iter().filter(|(action, _)| **action != CureAction::Boot);
+        all.extend(alone.map(|(action, command)| alone_of(action, command)));
+        let (kept, left_out): (Vec<&CureAction>, Vec<&CureAction>) =
+            self.commands.keys().partition(|action| !is_risky(action));
+        if kept.len() > 1 {
+            all.insert(0, self.everything(kept, &left_out));
+        }
+        all
+    }
+
+    fn everything(&self, mut kept: Vec<&CureAction>, left_out: &[&CureAction]) -> Proposal {
+        // The boot line comes last: the others take effect at once.
+        kept.sort_by_key(|action| **action == CureAction::Boot);
+        let each: Vec<ProposedChange> = kept
+            .iter()
+            .filter_map(|action| Some(alone_of(action, self.commands.get(action)?).change))
+            .collect();
+        Proposal {
+            change: ProposedChange {
+                kind: ProposalKind::Everything,
+                name: "everything below".to_owned(),
+                commands: each.iter().flat_map(|change| change.commands.clone()).collect(),
+                needs_reboot: each.iter().any(|change| change.needs_reboot),
+                costs: costs_of(each.iter()),
+                leaves_out: left_out.iter().map(|action| alone_of(action, "").change.name).collect(),
+            },
+            actions: kept.into_iter().cloned().collect(),
+        }
+    }
+
+    fn profile(&self, context: &CureContext, profile: Profile) -> Proposal {
+        let included = |action: &&CureAction| context.profile_includes(profile, action);
+        let costs = knobs::KNOBS.iter().filter(|knob| match knob.usage {
+            KnobUse::From(first) => first <= profile && !context.absent.contains(knob.name),
+            KnobUse::ByName => false,
+        });
+        Proposal {
+            change: ProposedChange {
+                kind: ProposalKind::Profile,
+                name: format!("profile {profile:?}").to_lowercase(),
+                commands: context.profile_command(profile).into_iter().collect(),
+                needs_reboot: false,
+                costs: words(costs.map(|knob| knob.price)),
+                leaves_out: Vec::new(),
+            },
+            actions: self.commands.keys().filter(included).cloned().collect(),
+        }
+    }
+
+    fn boot(&self, command: String) -> Proposal {
+        Proposal {
+            change: ProposedChange {
+                kind: ProposalKind::Boot,
+                name: "boot line".to_owned(),
+                commands: vec![command],
+                needs_reboot: true,
+                costs: words([ParameterCost::Speed].into_iter()),
+                leaves_out: Vec::new(),
+            },
+            actions: BTreeSet::from([CureAction::Boot]),
+        }
+    }
+
+    fn selected(&self, context: &CureContext, profile: Option<Profile>, boot: bool) -> Proposal {
+        let parts: Vec<Proposal> = profile
+            .map(|profile| self.profile(context, profile))
+            .into_iter()
+            .chain(boot.then(|| self.boot(context.boot_command().unwrap_or_default())))
+            .collect();
+        let names: Vec<&str> = parts.iter().map(|part| part.change.name.as_str()).collect();
+        Proposal {
+            change: ProposedChange {
+                kind: ProposalKind::Selection,
+                name: names.join(" + "),
+                commands: parts.iter().flat_map(|part| part.change.commands.clone()).collect(),
+                needs_reboot: boot,
+                costs: costs_of(parts.iter().map(|part| &part.change)),
+                leaves_out: Vec::new(),
+            },
+            actions: parts.into_iter().flat_map(|part| part.actions).collect(),
+        }
+    }
+}
+
+fn alone_of(action: &CureAction, command: &str) -> Proposal {
+    let (kind, name, cost) = match action {
+        CureAction::Partition => (ProposalKind::Partition, "partition".to_owned(), ParameterCost::None),
+        CureAction::Boot => (ProposalKind::Boot, "boot line".to_owned(), ParameterCost::Speed),
+        CureAction::Reapply => (ProposalKind::Reapply, "apply again".to_owned(), ParameterCost::None),
+        CureAction::Move(pid) => (ProposalKind::Move, format!("move thread {pid}"), ParameterCost::None),
+        CureAction::Knob(text) => {
+            let knob = knobs::knob(text.split('=').next().unwrap_or(text));
+            (
+                ProposalKind::Knob,
+                text.clone(),
+                knob.map_or(ParameterCost::None, |knob| knob.price),
+            )
+        }
+    };
+    Proposal {
+        change: ProposedChange {
+            kind,
+            name,
+            commands: vec![command.to_owned()],
+            needs_reboot: kind == ProposalKind::Boot,
+            costs: words([cost].into_iter()),
+            leaves_out: Vec::new(),
+        },
+        actions: BTreeSet::from([action.clone()]),
+    }
+}
+
+/// Whether a change costs safety or security: it is only predicted alone.
+fn is_risky(action: &CureAction) -> bool {
+    let CureAction::Knob(text) = action else {
+        return false;
+    };
+    let knob = knobs::knob(text.split('=').next().unwrap_or(text));
+    knob.is_some_and(|knob| matches!(knob.price, ParameterCost::Safety | ParameterCost::Security))
+}
+
+/// The costs of all changes together.
+fn costs_of<'a>(changes: impl Iterator<Item = &'a ProposedChange>) -> Vec<&'static str> {
+    let costs: BTreeSet<&'static str> = changes.flat_map(|change| change.costs.iter().copied()).collect();
+    costs.into_iter().collect()
+}
+
+fn words(costs: impl Iterator<Item = ParameterCost>) -> Vec<&'static str> {
+    let words: BTreeSet<&'static str> = costs
+        .filter_map(|cost| match cost {
+            ParameterCost::None => None,
+            ParameterCost::Speed => Some("speed"),
+            ParameterCost::Power => Some("power"),
+            ParameterCost::Safety => Some("safety"),
+            ParameterCost::Security => Some("security"),
+        })
+        .collect();
+    words.into_iter().collect()
+}

@@ -1,0 +1,226 @@
+//! Computes the numbers of a watch: stolen time, gaps by size, quantiles, and delays of periodic wake-ups.
+
+use crate::blocks::{BlockSums, NONE_SEEN, SIZES_NS, WatchSums, ranges, totals};
+use serde::Serialize;
+
+/// The percentages of gaps for which a length is given.
+const QUANTILES: [usize; 3] = [50, 90, 99];
+/// The shares of wake-ups for which a delay is given.
+const DELAYS: [f64; 3] = [0.99, 0.999, 0.9999];
+
+/// A number with its 90 % range for another watch of the same length.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Estimate {
+    /// The number.
+    pub value: f64,
+    /// The lower end.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
+}
+
+/// How often gaps of a size occur.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SizeRate {
+    /// The lower limit of the size, in nanoseconds; 0 for every gap.
+    pub from_ns: u64,
+    /// Gaps per second and CPU.
+    pub per_s: Estimate,
+}
+
+/// A quantile of the lengths of gaps.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct GapQuantile {
+    /// The share of gaps that are not longer.
+    pub share: f64,
+    /// The length, in nanoseconds.
+    pub ns: u64,
+}
+
+/// How much later periodic wake-ups are because of gaps.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct WakeUpDelay {
+    /// The share of wake-ups that are not delayed longer.
+    pub share: f64,
+    /// The delay, in nanoseconds, in addition to the latency without gaps.
+    pub ns: u64,
+}
+
+/// The gaps of a watch in numbers.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Outcome {
+    /// Stolen time, in nanoseconds per second and CPU.
+    pub stolen_ns_per_s: Estimate,
+    /// Gaps by size.
+    pub gaps: Vec<SizeRate>,
+    /// The longest gap that was seen, in nanoseconds; another watch may see a longer one.
+    pub longest_ns: u64,
+    /// Quantiles of the lengths. Those that need more gaps than were seen are absent.
+    pub quantiles: Vec<GapQuantile>,
+    /// Delays of a periodic wake-up at any time of the watch.
+    pub delays: Vec<WakeUpDelay>,
+}
+
+/// What all outcomes of a watch share.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WatchScale {
+    /// The time of all CPUs together, in nanoseconds.
+    pub(crate) watched_ns: u64,
+    /// The longest gap of the watch, before any change.
+    pub(crate) longest_ns: u64,
+}
+
+impl WatchScale {
+    fn per_s(self, sum: f64) -> f64 {
+        sum * 1e9 / self.watched_ns.max(1) as f64
+    }
+
+    /// The estimate of a sum, per second.
+    pub(crate) fn estimate(self, total: f64, (low, high): (f64, f64)) -> Estimate {
+        Estimate {
+            value: self.per_s(total),
+            low: self.per_s(low.min(total)),
+            high: self.per_s(high.max(total)),
+        }
+    }
+}
+
+/// The outcome of a watch with these sums. `upper` has what remains if uncertain causes are not removed.
+pub(crate) fn outcome(sums: &WatchSums, upper: Option<&WatchSums>, scale: WatchScale) -> Outcome {
+    let total = totals(&sums.blocks);
+    let low = ranges(&sums.blocks);
+    let highest = upper.unwrap_or(sums);
+    let high = upper.map_or(low, |upper| ranges(&upper.blocks));
+    let more = unseen(&totals(&highest.blocks), scale);
+    let range = |at: usize| (low[at].0, high[at].1.max(more[at]));
+    let mut lengths_ns = sums.lengths_ns.clone();
+    lengths_ns.sort_unstable();
+    Outcome {
+        stolen_ns_per_s: scale.estimate(total[0], range(0)),
+        gaps: SIZES_NS
+            .iter()
+            .enumerate()
+            .map(|(at, size_ns)| SizeRate {
+                from_ns: *size_ns,
+                per_s: scale.estimate(total[at + 1], range(at + 1)),
+            })
+            .collect(),
+        longest_ns: lengths_ns.last().copied().unwrap_or(0),
+        quantiles: quantiles(&lengths_ns),
+        delays: delays(&lengths_ns, scale.watched_ns),
+    }
+}
+
+/// Upper bounds where few gaps or none were seen: three more than seen, each as long as the longest of the watch.
+fn unseen(total: &BlockSums, scale: WatchScale) -> BlockSums {
+    let mut bounds = total.map(|count| count + NONE_SEEN);
+    bounds[0] = match total[1] {
+        0.0 => total[0] + NONE_SEEN * scale.longest_ns as f64,
+        _ => total[0],
+    };
+    bounds
+}
+
+fn quantiles(lengths_ns: &[u64]) -> Vec<GapQuantile> {
+    let count = lengths_ns.len();
+    QUANTILES
+        .iter()
+        .filter(|percent| count * (100 - **percent) >= 100)
+        .filter_map(|percent| {
+            let ns = *lengths_ns.get(count * percent / 100)?;
+            Some(GapQuantile {
+                share: *percent as f64 / 100.0,
+                ns,
+            })
+        })
+        .collect()
+}
+
+/// A wake-up within a gap waits for its end. So wake-ups from the first `length - d` of a gap are delayed by more than `d`:
+/// this finds the `d` that only the wanted share of the time exceeds. It equals a replay at every phase.
+fn delays(lengths_ns: &[u64], watched_ns: u64) -> Vec<WakeUpDelay> {
+    let delay = |share: f64| {
+        let budget_ns = watched_ns as f64 * (1.0 - share);
+        let (mut sum_ns, mut count) = (0.0, 0.0);
+        for (at, length_ns) in lengths_ns.iter().enumerate().rev() {
+            sum_ns += *length_ns as f64;
+            count += 1.0;
+            let next_ns = at
+                .checked_sub(1)
+                .and_then(|at| lengths_ns.get(at))
+                .copied()
+                .unwrap_or(0);
+            // All gaps so far are longer than `next_ns`; the time in them beyond d is sum - count * d.
+            if sum_ns - count * next_ns as f64 >= budget_ns {
+                return ((sum_ns - budget_ns) / count).max(0.0) as u64;
+            }
+        }
+        0
+    };
+    DELAYS
+        .iter()
+        .map(|share| WakeUpDelay {
+            share: *share,
+            ns: delay(*share),
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn delays_equal_a_replay_of_wake_ups_at_every_phase() {
+        // Gaps of 1 to 300 us, 20 in a watch of 1 s.
+        let lengths_ns: Vec<u64> = (0..20).map(|at| 1_000 + at * at * 800).collect();
+        let watched_ns = 100_000_000;
+        let mut replayed: Vec<u64> = vec![0; watched_ns as usize / 100];
+        let mut at = 0;
+        for length_ns in &lengths_ns {
+            at += 10_000;
+            for step in 0..length_ns / 100 {
+                replayed[at + step as usize] = length_ns - step * 100;
+            }
+            at += (*length_ns / 100) as usize;
+        }
+        replayed.sort_unstable();
+        for found in delays(&lengths_ns, watched_ns) {
+            let expected = replayed[(replayed.len() as f64 * found.share) as usize];
+            assert!(found.ns.abs_diff(expected) <= 200, "{found:?}: {expected}");
+        }
+        assert!(
+            delays(&lengths_ns, watched_ns)[2].ns > 100_000,
+            "the case reaches the longest gaps"
+        );
+    }
+
+    #[test]
+    fn quantiles_that_need_more_gaps_are_absent() {
+        let shares = |count: u64| quantiles(&(0..count).collect::<Vec<_>>()).len();
+        assert_eq!([shares(0), shares(2), shares(10), shares(100)], [0, 1, 2, 3]);
+    }
+
+    #[test]
+    fn none_seen_is_bounded_by_three() {
+        let scale = WatchScale {
+            watched_ns: 10_000_000_000,
+            longest_ns: 50_000,
+        };
+        let empty = outcome(&WatchSums::new(), None, scale);
+        assert_eq!(
+            empty.gaps[0].per_s,
+            Estimate {
+                value: 0.0,
+                low: 0.0,
+                high: 0.3
+            }
+        );
+        assert_eq!(empty.stolen_ns_per_s.high, 15_000.0);
+    }
+}

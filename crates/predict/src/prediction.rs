@@ -1,0 +1,327 @@
+//! Predicts the outcome of each change from one watch.
+
+use crate::blocks::{BLOCKS, WatchSums, WatchTime, ranges, totals};
+use crate::change::{ChangeSelection, Cures, Proposal, ProposalKind, ProposedChange};
+use crate::outcome::{Estimate, Outcome, WatchScale, outcome};
+use crate::removal::for_each_remaining;
+use blame::{BlameResult, Confidence, CpuAnswer, Cure, CureAction, CureContext};
+use machine::{CpuId, CpuSet};
+use observe::Class;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// A change that was seen in fewer blocks of the watch than this needs a longer watch.
+const ENOUGH_BLOCKS: usize = 10;
+
+/// The causes that remain are listed up to this number.
+const MOST_REMAINING: usize = 8;
+
+/// Knobs that move work to other CPUs instead of ending it.
+const MOVING_KNOBS: &[&str] = &["irq_affinity", "workqueue_cpumask", "rps_cpus", "rq_affinity"];
+
+/// What to predict from.
+#[derive(Clone, Copy, Debug)]
+pub struct PredictionInput<'a> {
+    /// The watch, with its individual gaps.
+    pub answer: &'a BlameResult,
+    /// The machine.
+    pub context: &'a CureContext,
+    /// The minimum length of a gap that the watch reported, in nanoseconds.
+    pub threshold_ns: u64,
+    /// Which changes to predict.
+    pub selection: ChangeSelection,
+}
+
+/// Why nothing can be predicted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PredictionRefusal {
+    /// No CPU was watched for any time.
+    NotWatched,
+    /// Gaps were counted, but not one is listed.
+    NoSingleGaps,
+    /// The machine refuses the CPUs, for this reason.
+    Refused(String),
+    /// A partition already has the requested profile, or a higher one.
+    AlreadyActive,
+}
+
+/// What was predicted.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Prediction {
+    /// The watched CPUs.
+    pub cpus: CpuSet,
+    /// The time of the watch, of each CPU, in nanoseconds.
+    pub watched_ns: u64,
+    /// The number of gaps.
+    pub gaps: u64,
+    /// Events that the kernel lost: causes may be missing.
+    pub lost_events: u64,
+    /// Gaps at the end of the watch that are not listed because memory was full. The prediction covers the time before them.
+    pub left_out: u64,
+    /// Without any change.
+    pub now: Outcome,
+    /// The changes, those that remove most time first.
+    pub changes: Vec<PredictedChange>,
+    /// What no change removes, most time first.
+    pub remaining: Vec<RemainingCause>,
+    /// Time without a known cause, in nanoseconds per second and CPU. It always remains.
+    pub unexplained_ns_per_s: f64,
+}
+
+/// A change and its prediction.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PredictedChange {
+    /// The change.
+    #[serde(flatten)]
+    pub change: ProposedChange,
+    /// The stolen time that it removes, in nanoseconds per second and CPU.
+    pub removed_ns_per_s: Estimate,
+    /// The part of it that moves to other CPUs, at most.
+    pub moved_ns_per_s: f64,
+    /// The part of it whose cause is inferred, not traced.
+    pub inferred_ns_per_s: f64,
+    /// What is left.
+    pub outcome: Outcome,
+    /// The watch that is needed for a reliable range, in nanoseconds, if this one is too short.
+    pub needs_watch_ns: Option<u64>,
+}
+
+/// A cause that no change removes.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct RemainingCause {
+    /// The interruption.
+    pub name: String,
+    /// Its time, in nanoseconds per second and CPU.
+    pub stolen_ns_per_s: f64,
+    /// Why no change removes it.
+    pub why: String,
+}
+
+/// Predicts what each change would gain.
+///
+/// # Errors
+/// A watch from which nothing can be predicted.
+pub fn predict(input: &PredictionInput) -> Result<Prediction, PredictionRefusal> {
+    let answer = input.answer;
+    let is_listed = answer.cpus.iter().any(|cpu| !cpu.stories.is_empty());
+    let gaps = sum(answer.cpus.iter().map(|cpu| cpu.gaps));
+    if answer.cpus.iter().all(|cpu| cpu.duration_ns == 0) {
+        return Err(PredictionRefusal::NotWatched);
+    }
+    if !is_listed && gaps > 0 {
+        return Err(PredictionRefusal::NoSingleGaps);
+    }
+    if let Some(reason) = &input.context.refusal {
+        return Err(PredictionRefusal::Refused(reason.clone()));
+    }
+    if let ChangeSelection::Only {
+        profile: Some(profile), ..
+    } = input.selection
+        && input.context.profile_command(profile).is_none()
+    {
+        return Err(PredictionRefusal::AlreadyActive);
+    }
+    let watch = Watch::new(input);
+    let mut changes: Vec<PredictedChange> = watch
+        .cures
+        .proposals(input.context, input.selection)
+        .into_iter()
+        .map(|proposal| watch.predicted(proposal))
+        .collect();
+    changes.sort_by(|a, b| {
+        let order = b.removed_ns_per_s.value.total_cmp(&a.removed_ns_per_s.value);
+        order.then(a.change.commands.len().cmp(&b.change.commands.len()))
+    });
+    // The sum of all changes leads the list, also where a single one removes as much.
+    changes.sort_by_key(|change| change.change.kind != ProposalKind::Everything);
+    let (remaining, unexplained_ns_per_s) = watch.remaining();
+    Ok(Prediction {
+        cpus: answer.cpus.iter().map(|cpu| CpuId(cpu.cpu)).collect(),
+        watched_ns: watch.times.iter().map(|time| time.duration_ns).max().unwrap_or(0),
+        gaps,
+        lost_events: sum(answer.cpus.iter().map(|cpu| cpu.lost_events)),
+        left_out: sum(answer.cpus.iter().map(|cpu| cpu.stories_left_out)),
+        now: outcome(&watch.now, None, watch.scale),
+        changes,
+        remaining,
+        unexplained_ns_per_s,
+    })
+}
+
+/// A watch and the cures of its rows.
+struct Watch<'a> {
+    input: &'a PredictionInput<'a>,
+    cures: Cures,
+    times: Vec<WatchTime>,
+    now: WatchSums,
+    scale: WatchScale,
+}
+
+impl<'a> Watch<'a> {
+    fn new(input: &'a PredictionInput<'a>) -> Watch<'a> {
+        let context = CureContext {
+            // Whether the boot line can be edited decides about the command, not about its effect.
+            can_boot_set: None,
+            ..input.context.clone()
+        };
+        let cures = Cures::of(input.answer, &context);
+        let times: Vec<WatchTime> = input.answer.cpus.iter().map(time_of).collect();
+        let mut watch = Watch {
+            input,
+            cures,
+            scale: WatchScale {
+                watched_ns: sum(times.iter().map(|time| time.duration_ns)),
+                longest_ns: 0,
+            },
+            times,
+            now: WatchSums::new(),
+        };
+        watch.now = watch.without(&|_, _| false);
+        watch.scale.longest_ns = watch.now.lengths_ns.iter().max().copied().unwrap_or(0);
+        watch
+    }
+
+    /// The sums without the rows that the function accepts: index of the CPU, index of the row.
+    fn without(&self, is_removed: &dyn Fn(usize, usize) -> bool) -> WatchSums {
+        let mut sums = WatchSums::new();
+        for (at, (cpu, time)) in self.input.answer.cpus.iter().zip(&self.times).enumerate() {
+            let removed: Vec<bool> = (0..cpu.interruptions.len()).map(|row| is_removed(at, row)).collect();
+            for_each_remaining(&cpu.stories, &removed, |gap| {
+                sums.add(gap, *time, self.input.threshold_ns)
+            });
+        }
+        sums
+    }
+
+    fn predicted(&self, proposal: Proposal) -> PredictedChange {
+        let actions = proposal.actions;
+        let cure = |cpu: usize, row: usize| match self.cures.cpus.get(cpu).and_then(|rows| rows.get(row)) {
+            Some(Cure::Command { action, .. }) => Some(action),
+            _ => None,
+        };
+        let is_removed = |cpu: usize, row: usize| cure(cpu, row).is_some_and(|action| actions.contains(action));
+        let is_certain = |cpu: usize, row: usize| {
+            let row = self
+                .input
+                .answer
+                .cpus
+                .get(cpu)
+                .and_then(|cpu| cpu.interruptions.get(row));
+            row.is_some_and(|row| row.confidence != Confidence::Inferred)
+        };
+        let left = self.without(&is_removed);
+        let removed = left.less_than(&self.now);
+        let certain = self.without(&|cpu, row| is_removed(cpu, row) && is_certain(cpu, row));
+        let inferred_ns = totals(&certain.blocks)[0] - totals(&left.blocks)[0];
+        let upper = (inferred_ns > 0.0).then_some(&certain);
+        let total_ns = totals(&removed)[0];
+        let mut range = ranges(&removed)[0];
+        if upper.is_some() {
+            range.0 = ranges(&certain.less_than(&self.now))[0].0;
+        }
+        let moved = |cpu: usize, row: usize| {
+            let class = self
+                .input
+                .answer
+                .cpus
+                .get(cpu)
+                .and_then(|cpu| cpu.interruptions.get(row));
+            is_removed(cpu, row) && cure(cpu, row).is_some_and(|action| moves(action, class.map(|row| row.class)))
+        };
+        let moved_ns = totals(&self.without(&moved).less_than(&self.now))[0];
+        PredictedChange {
+            change: proposal.change,
+            removed_ns_per_s: self.scale.estimate(total_ns, range),
+            moved_ns_per_s: self.scale.estimate(moved_ns, (moved_ns, moved_ns)).value,
+            inferred_ns_per_s: self.scale.estimate(inferred_ns, (inferred_ns, inferred_ns)).value,
+            outcome: outcome(&left, upper, self.scale),
+            needs_watch_ns: self.needs_watch_ns(removed.iter().filter(|block| block[0] > 0.0).count()),
+        }
+    }
+
+    /// The watch in which interruptions of that many blocks would fill [`ENOUGH_BLOCKS`]; `None` if this one is long enough.
+    fn needs_watch_ns(&self, blocks: usize) -> Option<u64> {
+        let longest_ns = self.times.iter().map(|time| time.duration_ns).max()?;
+        match blocks {
+            0 => None,
+            ENOUGH_BLOCKS..=BLOCKS => None,
+            few => Some(longest_ns.saturating_mul(ENOUGH_BLOCKS as u64).div_ceil(few as u64)),
+        }
+    }
+
+    fn per_s(&self, sum_ns: u64) -> f64 {
+        self.scale.estimate(sum_ns as f64, (0.0, 0.0)).value
+    }
+
+    /// What no change removes, and the time without a cause.
+    fn remaining(&self) -> (Vec<RemainingCause>, f64) {
+        let mut causes: BTreeMap<(&str, &str), u64> = BTreeMap::new();
+        let mut unexplained_ns = 0_u64;
+        for (cpu, cures) in self.input.answer.cpus.iter().zip(&self.cures.cpus) {
+            let times_ns = row_times(cpu);
+            unexplained_ns = unexplained_ns.saturating_add(times_ns.last().copied().unwrap_or(0));
+            for ((row, cure), time_ns) in cpu.interruptions.iter().zip(cures).zip(times_ns) {
+                if let Cure::Nothing { why } = cure {
+                    let total_ns = causes.entry((&row.name, why)).or_default();
+                    *total_ns = total_ns.saturating_add(time_ns);
+                }
+            }
+        }
+        let mut causes: Vec<RemainingCause> = causes
+            .into_iter()
+            .map(|((name, why), total_ns)| RemainingCause {
+                name: name.to_owned(),
+                stolen_ns_per_s: self.per_s(total_ns),
+                why: why.to_owned(),
+            })
+            .collect();
+        causes.sort_by(|a, b| b.stolen_ns_per_s.total_cmp(&a.stolen_ns_per_s));
+        causes.truncate(MOST_REMAINING);
+        (causes, self.per_s(unexplained_ns))
+    }
+}
+
+/// A sum of numbers that a file may contain.
+fn sum(numbers: impl Iterator<Item = u64>) -> u64 {
+    numbers.fold(0, u64::saturating_add)
+}
+
+/// The time of each row in the listed gaps, and last the time without a row.
+fn row_times(cpu: &CpuAnswer) -> Vec<u64> {
+    let mut times_ns = vec![0_u64; cpu.interruptions.len() + 1];
+    for piece in cpu.stories.iter().flat_map(|story| &story.pieces) {
+        if let Some(time_ns) = times_ns.get_mut(piece.row.unwrap_or(cpu.interruptions.len())) {
+            *time_ns = time_ns.saturating_add(piece.span.end.saturating_sub(piece.span.start));
+        }
+    }
+    times_ns
+}
+
+/// The time that the listed gaps cover. Gaps without a place in memory are the last ones, so the time before them counts.
+fn time_of(cpu: &CpuAnswer) -> WatchTime {
+    let first_ns = cpu.stories.first().map_or(0, |story| story.gap.start);
+    let last_ns = cpu.stories.last().map_or(0, |story| story.gap.end);
+    match cpu.stories_left_out {
+        0 => WatchTime {
+            // The watch starts before its first gap, and not so late that its end precedes the last one.
+            start_ns: first_ns.min(last_ns.saturating_sub(cpu.duration_ns)),
+            duration_ns: cpu.duration_ns,
+        },
+        _ => WatchTime {
+            start_ns: first_ns,
+            duration_ns: last_ns.saturating_sub(first_ns),
+        },
+    }
+}
+
+/// Whether a change moves interruptions of this class to other CPUs instead of ending them.
+fn moves(action: &CureAction, class: Option<Class>) -> bool {
+    match action {
+        CureAction::Partition | CureAction::Reapply | CureAction::Move(_) => class != Some(Class::SoftSched),
+        CureAction::Knob(text) => MOVING_KNOBS.contains(&text.split('=').next().unwrap_or(text)),
+        CureAction::Boot => matches!(class, Some(Class::Device | Class::SoftRcu | Class::KernelThread)),
+    }
+}

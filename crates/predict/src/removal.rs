@@ -1,0 +1,89 @@
+//! Removes interruptions from the gaps of a CPU.
+
+use blame::GapStory;
+
+/// A gap that remains.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct RemainingGap {
+    pub(crate) start_ns: u64,
+    pub(crate) length_ns: u64,
+}
+
+/// Passes each gap that remains without the rows for which `is_removed` is set. A removed interruption in the middle of a
+/// gap leaves two gaps. Time without a row remains.
+pub(crate) fn for_each_remaining(stories: &[GapStory], is_removed: &[bool], mut pass: impl FnMut(RemainingGap)) {
+    for story in stories {
+        let mut open: Option<(u64, u64)> = None;
+        for piece in &story.pieces {
+            let removed = piece
+                .row
+                .and_then(|row| is_removed.get(row))
+                .is_some_and(|removed| *removed);
+            open = match (open, removed) {
+                (Some((start, _)), false) => Some((start, piece.span.end)),
+                (None, false) => Some((piece.span.start, piece.span.end)),
+                (Some((start, end)), true) => {
+                    pass(gap(start, end));
+                    None
+                }
+                (None, true) => None,
+            };
+        }
+        if let Some((start, end)) = open {
+            pass(gap(start, end));
+        }
+    }
+}
+
+const fn gap(start_ns: u64, end_ns: u64) -> RemainingGap {
+    RemainingGap {
+        start_ns,
+        length_ns: end_ns.saturating_sub(start_ns),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use blame::{Gap, StoryPiece};
+
+    fn story(pieces: &[(u64, u64, Option<usize>)]) -> GapStory {
+        let span = |start, end| Gap { start, end };
+        GapStory {
+            gap: span(pieces[0].0, pieces[pieces.len() - 1].1),
+            pieces: pieces
+                .iter()
+                .map(|(start, end, row)| StoryPiece {
+                    span: span(*start, *end),
+                    row: *row,
+                })
+                .collect(),
+        }
+    }
+
+    fn remaining(pieces: &[(u64, u64, Option<usize>)], removed: &[bool]) -> Vec<(u64, u64)> {
+        let mut found = Vec::new();
+        for_each_remaining(&[story(pieces)], removed, |gap| {
+            found.push((gap.start_ns, gap.length_ns))
+        });
+        found
+    }
+
+    #[test]
+    fn what_remains_keeps_its_place() {
+        let pieces = [
+            (100, 110, Some(0)),
+            (110, 130, Some(1)),
+            (130, 160, Some(0)),
+            (160, 165, None),
+        ];
+        assert_eq!(remaining(&pieces, &[false, false]), [(100, 65)]);
+        assert_eq!(remaining(&pieces, &[false, true]), [(100, 10), (130, 35)]);
+        assert_eq!(remaining(&pieces, &[true, false]), [(110, 20), (160, 5)]);
+        assert_eq!(
+            remaining(&pieces, &[true, true]),
+            [(160, 5)],
+            "unexplained time is never removed"
+        );
+    }
+}

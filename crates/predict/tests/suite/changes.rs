@@ -1,0 +1,232 @@
+//! Tests which interruptions a change removes, and what is left.
+
+use crate::support::{SECOND_NS, row, story, watch};
+use blame::{BlameResult, Class, Confidence, CureContext};
+use machine::CpuSet;
+use plan::{Intent, PartitionName, Profile};
+use predict::{ChangeSelection, PredictedChange, Prediction, PredictionInput, ProposalKind, predict};
+
+/// Ticks need the boot line, the watchdog's interrupt a knob, the balancer a partition; a system call has no cure.
+fn rows() -> Vec<blame::Interruption> {
+    vec![
+        row(Class::Tick, "tick_nohz_handler"),
+        row(Class::Nmi, "perf_event_nmi_handler"),
+        row(Class::SoftSched, "SCHED"),
+        row(Class::Firmware, "firmware"),
+    ]
+}
+
+/// Ten seconds with a tick of 2 us every 4 ms, a balancer of 5 us in every second one, a watchdog of 20 us each second, and
+/// one firmware call of 300 us with 50 us that nothing explains.
+fn mixed() -> BlameResult {
+    let mut stories = Vec::new();
+    for tick in 0..2_500_u64 {
+        let at = tick * 4_000_000;
+        stories.push(match tick % 2 {
+            0 => story(at, &[(2_000, Some(0))]),
+            _ => story(at, &[(2_000, Some(0)), (5_000, Some(2))]),
+        });
+        if tick % 250 == 100 {
+            stories.push(story(at + 1_000_000, &[(20_000, Some(1))]));
+        }
+        if tick == 1_000 {
+            stories.push(story(at + 2_000_000, &[(300_000, Some(3)), (50_000, None)]));
+        }
+    }
+    watch(10 * SECOND_NS, rows(), stories)
+}
+
+fn context() -> CureContext {
+    CureContext {
+        requested: CpuSet::range(3, 3),
+        ..CureContext::default()
+    }
+}
+
+fn predicted(answer: &BlameResult, context: &CureContext, selection: ChangeSelection) -> Prediction {
+    let input = PredictionInput {
+        answer,
+        context,
+        threshold_ns: 1_000,
+        selection,
+    };
+    predict(&input).unwrap()
+}
+
+fn of<'a>(prediction: &'a Prediction, name: &str) -> &'a PredictedChange {
+    let found = prediction.changes.iter().find(|change| change.change.name == name);
+    found.unwrap_or_else(|| panic!("no change {name}: {:?}", names(prediction)))
+}
+
+fn names(prediction: &Prediction) -> Vec<&str> {
+    prediction
+        .changes
+        .iter()
+        .map(|change| change.change.name.as_str())
+        .collect()
+}
+
+#[test]
+fn each_change_removes_what_it_stops() {
+    let prediction = predicted(&mixed(), &context(), ChangeSelection::Each);
+    // 2,500 ticks of 2 us, 1,250 balancers of 5 us, 10 watchdogs of 20 us, 350 us once: 11.8 ms in 10 s.
+    assert_eq!(prediction.now.stolen_ns_per_s.value, 1_180_000.0);
+    assert_eq!(prediction.gaps, 2_511);
+    for (name, removed_ns_per_s, gaps_per_s, longest_ns) in [
+        ("everything below", 1_145_000.0, 0.1, 350_000),
+        ("boot line", 500_000.0, 126.1, 350_000),
+        ("partition", 625_000.0, 251.1, 350_000),
+        ("watchdog_cpumask", 20_000.0, 250.1, 350_000),
+    ] {
+        let change = of(&prediction, name);
+        assert_eq!(change.removed_ns_per_s.value, removed_ns_per_s, "{name}");
+        assert_eq!(change.outcome.gaps[0].per_s.value, gaps_per_s, "{name}");
+        assert_eq!(change.outcome.longest_ns, longest_ns, "{name}");
+    }
+    assert_eq!(prediction.changes[0].change.kind, ProposalKind::Everything);
+    assert_eq!(prediction.unexplained_ns_per_s, 5_000.0);
+    assert_eq!(prediction.remaining.len(), 1);
+    assert_eq!(prediction.remaining[0].name, "firmware");
+    assert_eq!(prediction.remaining[0].stolen_ns_per_s, 30_000.0);
+}
+
+#[test]
+fn profiles_contain_the_knobs_that_they_set() {
+    let prediction = predicted(&mixed(), &context(), ChangeSelection::Each);
+    let removed = |name: &str| of(&prediction, name).removed_ns_per_s.value;
+    assert_eq!(removed("profile minimal"), 625_000.0);
+    assert_eq!(removed("profile balanced"), 645_000.0, "with watchdog_cpumask");
+    assert_eq!(
+        of(&prediction, "profile minimal").change.commands,
+        ["quietcore apply --cpus 3 --profile minimal"]
+    );
+    assert_eq!(
+        of(&prediction, "profile balanced").change.commands,
+        ["quietcore apply --cpus 3"]
+    );
+    assert!(of(&prediction, "profile strict").change.costs.contains(&"power"));
+    assert!(of(&prediction, "boot line").change.needs_reboot);
+}
+
+#[test]
+fn an_active_partition_leaves_only_what_it_does_not_do_yet() {
+    let active = Intent::new(PartitionName::default(), CpuSet::range(3, 3), Profile::Balanced);
+    let context = CureContext {
+        in_force: vec![active],
+        ..context()
+    };
+    let prediction = predicted(&mixed(), &context, ChangeSelection::Each);
+    assert_eq!(names(&prediction)[0], "everything below");
+    assert!(
+        !names(&prediction).contains(&"profile balanced"),
+        "{:?}",
+        names(&prediction)
+    );
+    assert_eq!(
+        of(&prediction, "profile strict").change.commands,
+        ["quietcore apply --resize --partition rt --cpus 3 --profile strict"]
+    );
+    assert_eq!(of(&prediction, "apply again").removed_ns_per_s.value, 625_000.0);
+    assert!(
+        prediction
+            .remaining
+            .iter()
+            .any(|cause| cause.name.starts_with("perf_event"))
+    );
+}
+
+#[test]
+fn a_selection_is_one_change() {
+    let selection = ChangeSelection::Only {
+        profile: Some(Profile::Minimal),
+        boot: true,
+    };
+    let prediction = predicted(&mixed(), &context(), selection);
+    assert_eq!(names(&prediction), ["profile minimal + boot line"]);
+    let change = &prediction.changes[0];
+    assert_eq!(change.removed_ns_per_s.value, 1_125_000.0);
+    assert_eq!(
+        change.change.commands,
+        [
+            "quietcore apply --cpus 3 --profile minimal",
+            "quietcore boot set --cpus 3"
+        ]
+    );
+    assert!(change.change.needs_reboot);
+}
+
+#[test]
+fn a_boot_line_that_cannot_be_edited_is_predicted_too() {
+    let context = CureContext {
+        can_boot_set: Some(false),
+        ..context()
+    };
+    let prediction = predicted(&mixed(), &context, ChangeSelection::Each);
+    let boot = of(&prediction, "boot line");
+    assert_eq!(boot.removed_ns_per_s.value, 500_000.0);
+    assert_eq!(boot.change.commands, ["quietcore plan --cpus 3"]);
+}
+
+#[test]
+fn inferred_causes_widen_the_range_to_no_effect() {
+    let mut answer = mixed();
+    answer.cpus[0].interruptions[0].confidence = Confidence::Inferred;
+    let prediction = predicted(&answer, &context(), ChangeSelection::Each);
+    let boot = of(&prediction, "boot line");
+    assert_eq!(boot.removed_ns_per_s.value, 500_000.0);
+    assert_eq!(boot.removed_ns_per_s.low, 0.0);
+    assert_eq!(boot.inferred_ns_per_s, 500_000.0);
+    assert!(boot.outcome.stolen_ns_per_s.high >= 1_180_000.0);
+}
+
+#[test]
+fn rare_interruptions_need_a_longer_watch() {
+    let answer = watch(
+        10 * SECOND_NS,
+        rows(),
+        vec![
+            story(SECOND_NS, &[(20_000, Some(1))]),
+            story(6 * SECOND_NS, &[(20_000, Some(1))]),
+        ],
+    );
+    let prediction = predicted(&answer, &context(), ChangeSelection::Each);
+    let knob = of(&prediction, "watchdog_cpumask");
+    assert_eq!(knob.needs_watch_ns, Some(50 * SECOND_NS));
+    assert_eq!(
+        knob.outcome.gaps[0].per_s.high, 0.3,
+        "none left is no proof that none comes"
+    );
+    assert_eq!(knob.removed_ns_per_s.low, 0.0);
+}
+
+#[test]
+fn without_gaps_nothing_is_removed_and_the_bound_is_the_time() {
+    let prediction = predicted(
+        &watch(30 * SECOND_NS, Vec::new(), Vec::new()),
+        &context(),
+        ChangeSelection::Each,
+    );
+    assert_eq!(prediction.now.gaps[0].per_s.high, 0.1);
+    assert!(
+        prediction
+            .changes
+            .iter()
+            .all(|change| change.removed_ns_per_s.value == 0.0)
+    );
+}
+
+#[test]
+fn gaps_that_memory_did_not_hold_shorten_the_watch() {
+    let mut answer = mixed();
+    let cpu = &mut answer.cpus[0];
+    cpu.stories.truncate(1_255);
+    cpu.stories_left_out = cpu.gaps - 1_255;
+    let prediction = predicted(&answer, &context(), ChangeSelection::Each);
+    assert!(
+        (4.9..5.1).contains(&(prediction.watched_ns as f64 / 1e9)),
+        "{}",
+        prediction.watched_ns
+    );
+    let rate = of(&prediction, "partition").outcome.gaps[0].per_s.value;
+    assert!((250.0..252.0).contains(&rate), "{rate}");
+}

@@ -1,0 +1,205 @@
+//! Formats predictions: what each change would gain, best first, and what no change removes.
+
+use crate::blame::combined;
+use crate::report_text::ReportText;
+use crate::style::{Style, TextRole, counted, cut, safe};
+use crate::units::{rate, time};
+use measure::Environment;
+use predict::{Estimate, Outcome, PredictedChange, Prediction, ProposalKind};
+use serde::Serialize;
+
+/// The schema of the JSON document.
+pub const PREDICT_SCHEMA: &str = "quietcore.predict/1";
+
+/// The longest name of a change on the screen.
+const NAME_COLUMNS: usize = 28;
+
+/// The JSON document `quietcore.predict/1`.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PredictionDocument<'a> {
+    /// The schema.
+    pub schema: &'static str,
+    /// The machine that was watched.
+    pub environment: &'a Environment,
+    /// The prediction.
+    #[serde(flatten)]
+    pub prediction: &'a Prediction,
+}
+
+/// The verdict in one line.
+#[must_use]
+pub fn prediction_verdict(prediction: &Prediction) -> String {
+    let cpus = &prediction.cpus;
+    let now = per_second(prediction.now.stolen_ns_per_s.value);
+    match prediction.changes.first().filter(|change| is_effective(change)) {
+        Some(best) => {
+            let left = per_second(best.outcome.stolen_ns_per_s.value);
+            let name = match best.change.kind {
+                ProposalKind::Everything => "all changes together leave".to_owned(),
+                _ => format!("{} leaves", safe(&best.change.name)),
+            };
+            format!("CPU {cpus}: {now} of each second stolen; {name} {left}")
+        }
+        None if prediction.gaps == 0 => format!("CPU {cpus}: no gap was seen, so there is nothing to gain"),
+        None => format!("CPU {cpus}: {now} of each second stolen; no predicted change removes any of it"),
+    }
+}
+
+/// The screen.
+#[must_use]
+pub fn prediction_text(prediction: &Prediction, style: Style) -> String {
+    let mut text = ReportText::new(style);
+    text.wrapped_as(TextRole::Head, 0, 2, &prediction_verdict(prediction));
+    let best = prediction.changes.first().filter(|change| is_effective(change));
+    if let Some(best) = best {
+        writeln!(text);
+        text.painted(TextRole::Head, "Next:");
+        for command in combined(best.change.commands.iter().map(String::as_str)) {
+            writeln!(text, "  {}", safe(&command));
+        }
+    }
+    evidence(&mut text, prediction);
+    table(&mut text, prediction);
+    if let Some(best) = best {
+        delays(&mut text, &prediction.now, best);
+    }
+    remaining(&mut text, prediction);
+    text.into_string()
+}
+
+/// How much was seen, and what limits the prediction.
+fn evidence(text: &mut ReportText, prediction: &Prediction) {
+    writeln!(text);
+    let gaps = counted(usize::try_from(prediction.gaps).unwrap_or(usize::MAX), "gap");
+    let watched = format!(
+        "Watched for {}: {gaps}. Ranges are those of another watch of this length, in nine of ten cases.",
+        time(prediction.watched_ns)
+    );
+    text.wrapped_as(TextRole::Quiet, 0, 2, &watched);
+    if prediction.lost_events > 0 {
+        let lost = "The kernel lost events: causes may be missing, and then their time counts as unexplained. Watch again \
+                    with a larger --buffer.";
+        text.wrapped_as(TextRole::Warning, 0, 2, lost);
+    }
+    if prediction.left_out > 0 {
+        let left_out = "Memory did not hold all gaps: the prediction uses those before it was full (--memory).";
+        text.wrapped_as(TextRole::Warning, 0, 2, left_out);
+    }
+    let has_causes = prediction.changes.iter().any(is_effective) || !prediction.remaining.is_empty();
+    if prediction.gaps > 0 && !has_causes {
+        text.wrapped_as(
+            TextRole::Warning,
+            0,
+            2,
+            "No gap has a known cause, so no change can be judged.",
+        );
+    }
+}
+
+fn table(text: &mut ReportText, prediction: &Prediction) {
+    writeln!(text);
+    let head = format!(
+        "{:>9} {:>19} {:>8} {:>9}  with",
+        "stolen/s", "range", "gaps/s", "longest"
+    );
+    text.painted(TextRole::Quiet, &head);
+    numbers(text, &prediction.now, "no change");
+    for change in &prediction.changes {
+        numbers(text, &change.outcome, &safe(&change.change.name));
+        let remarks = remarks(change);
+        if !remarks.is_empty() {
+            text.wrapped_as(TextRole::Quiet, 12, 12, &remarks);
+        }
+    }
+}
+
+fn numbers(text: &mut ReportText, outcome: &Outcome, name: &str) {
+    let stolen = outcome.stolen_ns_per_s;
+    let gaps = outcome.gaps.first().map_or(0.0, |gaps| gaps.per_s.value);
+    writeln!(
+        text,
+        "{:>9} {:>19} {:>8} {:>9}  {}",
+        per_second(stolen.value),
+        range(stolen),
+        rate(gaps),
+        time(outcome.longest_ns),
+        cut(name, NAME_COLUMNS)
+    );
+}
+
+/// What to know before making the change.
+fn remarks(change: &PredictedChange) -> String {
+    let mut remarks = Vec::new();
+    if !is_effective(change) {
+        remarks.push("no effect seen".to_owned());
+    }
+    if change.change.needs_reboot {
+        remarks.push("needs a reboot".to_owned());
+    }
+    if !change.change.costs.is_empty() {
+        remarks.push(format!("costs {}", change.change.costs.join(", ")));
+    }
+    if !change.change.leaves_out.is_empty() {
+        remarks.push(format!(
+            "without {} (costs safety)",
+            safe(&change.change.leaves_out.join(", "))
+        ));
+    }
+    if change.moved_ns_per_s >= 1.0 {
+        let moved = per_second(change.moved_ns_per_s);
+        remarks.push(format!("moves up to {moved} to other CPUs"));
+    }
+    if change.inferred_ns_per_s >= 1.0 {
+        remarks.push("causes partly inferred".to_owned());
+    }
+    if let Some(needs_ns) = change.needs_watch_ns {
+        let seconds = needs_ns.div_ceil(1_000_000_000);
+        remarks.push(format!("rare: watch for {seconds} s"));
+    }
+    remarks.join("; ")
+}
+
+fn is_effective(change: &PredictedChange) -> bool {
+    change.removed_ns_per_s.value > 0.0
+}
+
+/// The delay of periodic wake-ups, without a change and with the best one.
+fn delays(text: &mut ReportText, now: &Outcome, best: &PredictedChange) {
+    let pairs = now.delays.iter().zip(&best.outcome.delays);
+    let shares: Vec<String> = pairs
+        .filter(|(now, _)| now.ns > 0)
+        .map(|(now, with)| {
+            let percent = ((1.0 - now.share) * 10_000.0).round() / 100.0;
+            format!("{percent}% by {} or more (then {})", time(now.ns), time(with.ns))
+        })
+        .collect();
+    if !shares.is_empty() {
+        writeln!(text);
+        text.wrapped(0, 2, &format!("Gaps delay periodic wake-ups: {}.", shares.join(", ")));
+    }
+}
+
+fn remaining(text: &mut ReportText, prediction: &Prediction) {
+    if prediction.remaining.is_empty() && prediction.unexplained_ns_per_s < 1.0 {
+        return;
+    }
+    text.heading("No change removes:");
+    for cause in &prediction.remaining {
+        let words = format!("{}: {}", safe(&cause.name), safe(&cause.why));
+        let share = format!("{:>9}", per_second(cause.stolen_ns_per_s));
+        text.marked((&share, TextRole::Quiet), 0, 11, &words);
+    }
+    if prediction.unexplained_ns_per_s >= 1.0 {
+        let share = format!("{:>9}", per_second(prediction.unexplained_ns_per_s));
+        text.marked((&share, TextRole::Quiet), 0, 11, "without a known cause");
+    }
+}
+
+fn per_second(ns: f64) -> String {
+    time(ns.max(0.0).round() as u64)
+}
+
+fn range(estimate: Estimate) -> String {
+    format!("{} - {}", per_second(estimate.low), per_second(estimate.high))
+}
