@@ -50,12 +50,13 @@ pub fn each_deal(chosen: usize, all: usize, look: &mut dyn FnMut(&[usize])) {
 /// SplitMix64 with a fixed seed: the same files give the same answer.
 pub struct ResamplingRng(u64);
 
-impl ResamplingRng {
-    /// At its seed.
-    pub fn new() -> ResamplingRng {
+impl Default for ResamplingRng {
+    fn default() -> ResamplingRng {
         ResamplingRng(0x5eed)
     }
+}
 
+impl ResamplingRng {
     fn below(&mut self, limit: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut bits = self.0;

@@ -202,7 +202,7 @@ fn unlikely(questions: &[ComparisonQuestion], seen: &[MeanDifference], deals: f6
     if deals <= DEALS as f64 {
         each_deal(first, repetitions, &mut look);
     } else {
-        let mut random = ResamplingRng::new();
+        let mut random = ResamplingRng::default();
         let mut deal: Vec<usize> = (0..repetitions).collect();
         // The observed assignment is one of the permutations.
         look(&deal);
@@ -237,7 +237,7 @@ fn critical(questions: &[ComparisonQuestion]) -> f64 {
     let Some((first, other)) = rest.first().map(|(first, other, _)| (first.len(), other.len())) else {
         return 0.0;
     };
-    let mut random = ResamplingRng::new();
+    let mut random = ResamplingRng::default();
     let mut largest: Vec<f64> = (0..DRAWS)
         .map(|_| {
             let (one, two) = (random.draw(first), random.draw(other));

@@ -18,6 +18,9 @@ use tracing::ipi_senders::Kprobes;
 /// The largest file that is read, in bytes: about ten million gaps.
 const MOST_BYTES: u64 = 2 << 30;
 
+/// Memory for events and gaps, in bytes, as `blame` uses it by default. The gaps take half of it.
+const MEMORY_BYTES: usize = 64 << 20;
+
 /// A prediction, and the machine that was watched.
 #[derive(Debug)]
 pub struct PredictionReport {
@@ -34,8 +37,6 @@ pub struct PredictionWatch {
     pub cpus: Option<String>,
     /// How long to watch.
     pub duration: Duration,
-    /// Memory for events and gaps, in bytes; the gaps take half of it.
-    pub memory_bytes: usize,
 }
 
 /// Watches CPUs with a probe, and predicts from its gaps.
@@ -54,7 +55,7 @@ pub fn predict_watch(
         duration: Some(watch.duration),
         until: None,
         detail: GapDetail::All,
-        memory_bytes: watch.memory_bytes,
+        memory_bytes: MEMORY_BYTES,
         buffer_kib: 2_048,
         clock: None,
         functions: None,

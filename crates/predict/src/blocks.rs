@@ -83,7 +83,7 @@ pub(crate) fn totals(blocks: &[BlockSums]) -> BlockSums {
 /// so the range is that of the total times the square root of 2. With few blocks that are not empty, the drawn watches vary
 /// less than real ones do; [`few_blocks`] makes up for that.
 pub(crate) fn ranges(blocks: &[BlockSums]) -> [(f64, f64); 1 + SIZES_NS.len()] {
-    let mut random = ResamplingRng::new();
+    let mut random = ResamplingRng::default();
     let drawn: Vec<BlockSums> = (0..WATCHES)
         .map(|_| {
             let places = random.draw(blocks.len());

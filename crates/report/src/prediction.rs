@@ -83,7 +83,8 @@ fn evidence(text: &mut ReportText, prediction: &Prediction) {
         text.wrapped_as(TextRole::Warning, 0, 2, lost);
     }
     if prediction.left_out > 0 {
-        let left_out = "Memory did not hold all gaps: the prediction uses those before it was full (--memory).";
+        let left_out = "Memory did not hold all gaps: the prediction uses those before it was full. `blame --gaps FILE` with a \
+                        larger --memory records more.";
         text.wrapped_as(TextRole::Warning, 0, 2, left_out);
     }
     let has_causes = prediction.changes.iter().any(is_effective) || !prediction.remaining.is_empty();

@@ -3,15 +3,14 @@
 //! A probe spins there and records every gap, or a program is watched. The kernel's events of the same time, on the same
 //! clock, show what had the CPU.
 
-mod report_view;
-
 use crate::flags::{KprobesArgs, value_words};
 use investigate::{
-    BlameOptions, BlameStage, CommandOptions, FunctionOptions, GapDetail, Launch, ProbeOptions, ProcessOptions,
-    ThreadScope, TraceClock,
+    BlameOptions, BlameReport, BlameStage, CommandOptions, FunctionOptions, GapDetail, Launch, ProbeOptions,
+    ProcessOptions, ThreadScope, TraceClock, note_text,
 };
 use machine::{CpuSet, parse_duration};
 use measure::{SamplerPolicy, parse_policy};
+use report::RowLimit;
 use root::{Failure, Status};
 use session::Session;
 use std::ffi::OsString;
@@ -19,6 +18,9 @@ use std::io::IsTerminal as _;
 use std::path::PathBuf;
 use std::time::Duration;
 use terminal::{ProgressBar, Screen};
+
+/// Maximum rows per CPU without `--all`.
+const MAX_ROWS: usize = 12;
 
 /// The heading of options in the help.
 const TRACERS: &str = "Tracers of the kernel";
@@ -154,7 +156,7 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
             }
         }
     };
-    report_view::show(args, &report, screen)?;
+    show(args, &report, screen)?;
     Ok(report.status)
 }
 
@@ -201,4 +203,63 @@ impl Args {
             kprobes: self.kprobes.kprobes(),
         }
     }
+}
+
+/// Prints the report and writes the files.
+///
+/// # Errors
+/// A file cannot be written.
+fn show(args: &Args, report: &BlameReport, screen: &mut Screen) -> Result<(), Failure> {
+    write(args, report)?;
+    screen.json(report);
+    let rows = match args.all {
+        true => RowLimit::All,
+        false => RowLimit::First(MAX_ROWS),
+    };
+    screen.text(&report::blame_text(&report.answer, rows, screen.style()));
+    if let Some(found) = &report.found {
+        screen.text(&found.text());
+    }
+    screen.text(&report::tracers_text(report.tracers()));
+    screen.text(&report::blame_conclusion(&report.answer, screen.style()));
+    if let Some(program) = &report.program {
+        screen.note(&program.text());
+    }
+    for note in &report.findings {
+        screen.note(&note_text(note));
+    }
+    for note in report.trace_notes(args.clock.map(Into::into)) {
+        screen.note(&note);
+    }
+    if !report.is_complete && report.status == Status::Done {
+        screen.note("interrupted: the answer covers only the time until then\n");
+    }
+    Ok(())
+}
+
+/// Writes the files of `--gaps` and `--page`.
+fn write(args: &Args, report: &BlameReport) -> Result<(), Failure> {
+    if let Some(path) = &args.gaps {
+        let gaps = report::blame_gaps(
+            &report.answer,
+            report.clock.posix_name(),
+            report.threshold_ns,
+            &report.environment,
+        );
+        root::output::write(path, gaps.as_bytes())?;
+    }
+    if let Some(path) = &args.page {
+        let json = serde_json::to_vec(report).ok();
+        let name = path.with_extension("json");
+        let name = name.file_name().unwrap_or_default().to_string_lossy();
+        let page = report::blame_html(
+            &report.answer,
+            report.tracers(),
+            &report.environment,
+            json.as_deref(),
+            &name,
+        );
+        root::output::write(path, page.as_bytes())?;
+    }
+    Ok(())
 }

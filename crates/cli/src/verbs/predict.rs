@@ -24,17 +24,15 @@ pub struct Args {
     /// How long to watch; rare interruptions need a longer watch
     #[arg(long = "for", value_name = "TIME", value_parser = parse_duration, default_value = "30s")]
     duration: Duration,
-    /// Memory for events and gaps, in MiB
-    #[arg(long, value_name = "MIB", default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..=65_536))]
-    memory: u64,
     /// Predict only this profile, with --boot together with the boot line
     #[arg(long, value_name = "PROFILE")]
     profile: Option<ProfileWord>,
     /// Predict only the boot line, with --profile together with the profile
     #[arg(long)]
     boot: bool,
-    #[command(flatten)]
-    machine: ReadingArgs,
+    /// Read a captured machine: a directory or an archive (see `quietcore snapshot`)
+    #[arg(long, value_name = "PATH", requires = "from")]
+    root: Option<PathBuf>,
 }
 
 /// Runs the command.
@@ -42,7 +40,8 @@ pub struct Args {
 /// # Errors
 /// CPUs that cannot be watched or isolated, or a file that is not from this machine.
 pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
-    let session = &*args.machine.open(session)?;
+    let root = args.root.clone();
+    let session = &*ReadingArgs { root }.open(session)?;
     let selection = match (args.profile, args.boot) {
         (None, false) => ChangeSelection::Each,
         (profile, boot) => ChangeSelection::Only {
@@ -74,7 +73,6 @@ fn watch(
     let watch = PredictionWatch {
         cpus: args.cpus.clone(),
         duration: args.duration,
-        memory_bytes: usize::try_from(args.memory << 20).unwrap_or(usize::MAX),
     };
     let bar = ProgressBar::new(screen);
     predict_watch(&watch, session, selection, &mut |stage| match stage {

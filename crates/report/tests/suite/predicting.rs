@@ -121,8 +121,8 @@ Next:
   quietcore apply --cpus 3 --with stat_interval
   quietcore boot set --cpus 3
 
-Watched for 30 s: 7,530 gaps. Ranges are those of another watch of this length,
-  in nine of ten cases.
+Watched for 30 s: 7,530 gaps. Ranges are those of another watch of this
+  length, in nine of ten cases.
 
  stolen/s               range   gaps/s   longest  with
    1.2 ms     1.1 ms - 1.4 ms      251    350 us  no change
@@ -136,8 +136,8 @@ Watched for 30 s: 7,530 gaps. Ranges are those of another watch of this length,
    1.2 ms     1.1 ms - 1.4 ms      251    350 us  profile minimal
             no effect seen
 
-Gaps delay periodic wake-ups: 0.1% by 35 us or more (then 900 ns), 0.01% by 175
-  us or more (then 4.5 us).
+Gaps delay periodic wake-ups: 0.1% by 35 us or more (then 900 ns), 0.01% by
+  175 us or more (then 4.5 us).
 
 No change removes:
     30 us  firmware: no cure is known

@@ -1,0 +1,65 @@
+//! `predict` on this kernel: the same watch, as a file and now; what a change removes was there.
+
+use crate::support::alone::{alone, cpu};
+use crate::support::schemas::document;
+use crate::support::traced::tracing;
+use serde_json::Value;
+use std::process::{Command, Output};
+
+fn quietcore(args: &[&str]) -> Output {
+    let output = Command::new(env!("CARGO_BIN_EXE_quietcore"))
+        .args(args)
+        .output()
+        .unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{args:?}: {errors}");
+    output
+}
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or_else(|| panic!("no number: {value}"))
+}
+
+/// No change makes anything worse, nothing is negative, and what is left and what is removed add up.
+fn check_sums(answer: &Value) {
+    let now = number(&answer["now"]["stolen_ns_per_s"]["value"]);
+    for change in answer["changes"].as_array().unwrap() {
+        let left = &change["outcome"]["stolen_ns_per_s"];
+        let removed = &change["removed_ns_per_s"];
+        assert!(
+            (number(&left["value"]) + number(&removed["value"]) - now).abs() < 1.0,
+            "{change}"
+        );
+        for estimate in [left, removed] {
+            let [low, value, high] = ["low", "value", "high"].map(|end| number(&estimate[end]));
+            assert!(0.0 <= low && low <= value && value <= high, "{change}");
+        }
+    }
+}
+
+#[test]
+fn live_a_watch_is_predicted_now_and_from_its_file() {
+    let _alone = alone();
+    if let Err(why) = tracing() {
+        return println!("SKIP: a_watch_is_predicted_now_and_from_its_file: {why}");
+    }
+    let now: Value = document(&quietcore(&["--json", "predict", "--cpus", &cpu(), "--for", "2s"]).stdout).unwrap();
+    assert_eq!(now["cpus"], cpu());
+    check_sums(&now);
+
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let gaps = file.path().to_str().unwrap();
+    let watch = ["--json", "blame", "--cpus", &cpu(), "--for", "2s", "--gaps", gaps];
+    let blamed: Value = document(&quietcore(&watch).stdout).unwrap();
+    let later: Value = document(&quietcore(&["--json", "predict", "--from", gaps]).stdout).unwrap();
+    check_sums(&later);
+    let cpu = &blamed["cpus"][0];
+    assert_eq!(later["gaps"], cpu["gaps"]);
+    assert_eq!(later["watched_ns"], cpu["duration_ns"]);
+    let stolen = number(&cpu["stolen_ns"]) * 1e9 / number(&cpu["duration_ns"]);
+    let predicted = number(&later["now"]["stolen_ns_per_s"]["value"]);
+    assert!(
+        (stolen - predicted).abs() <= 1.0 + stolen * 1e-6,
+        "{stolen} {predicted}"
+    );
+}
