@@ -18,6 +18,7 @@ mod described;
 mod event_formats;
 mod foreign_results;
 mod frames;
+mod gap_recordings;
 mod interrupts;
 mod journals;
 mod kernel_config;
@@ -70,6 +71,7 @@ pub const TARGETS: &[FuzzTarget] = &[
     event_formats::TARGET,
     foreign_results::TARGET,
     frames::TARGET,
+    gap_recordings::TARGET,
     interrupts::TARGET,
     journals::TARGET,
     kernel_config::TARGET,
