@@ -7,10 +7,11 @@ use crate::probe::blame_probe;
 use blame::{BlameQuestion, BlameResult};
 use machine::{CpuId, CpuSet, Machine};
 use measure::Environment;
+use plan::{Finding, Intent, PartitionName, Profile};
 use predict::{ChangeSelection, Prediction, PredictionInput, PredictionRefusal};
 use report::GapRecording;
 use root::Failure;
-use session::Session;
+use session::{Session, isolation};
 use std::path::Path;
 use std::time::Duration;
 use tracing::ipi_senders::Kprobes;
@@ -28,6 +29,9 @@ pub struct PredictionReport {
     pub environment: Environment,
     /// The prediction.
     pub prediction: Prediction,
+    /// What the plan of a partition of these CPUs reports: devices with their only queue there, busy siblings, interrupts that
+    /// stay. Empty if the partition exists.
+    pub findings: Vec<Finding>,
 }
 
 /// A watch that runs now.
@@ -70,11 +74,8 @@ pub fn predict_watch(
     if let Some(failure) = report.no_trace {
         return Err(failure);
     }
-    let prediction = predicted(&report.answer, report.threshold_ns, session, selection)?;
-    Ok(PredictionReport {
-        environment: report.environment,
-        prediction,
-    })
+    let environment = report.environment;
+    predicted(&report.answer, report.threshold_ns, session, selection, environment)
 }
 
 /// Predicts from a file of `blame --gaps`.
@@ -108,11 +109,14 @@ pub fn predict_recording(
              predicted nor removed\n"
         ));
     }
-    let prediction = predicted(&recording.answer, recording.threshold_ns, session, selection)?;
-    Ok(PredictionReport {
-        environment: recording.environment,
-        prediction,
-    })
+    let environment = recording.environment;
+    predicted(
+        &recording.answer,
+        recording.threshold_ns,
+        session,
+        selection,
+        environment,
+    )
 }
 
 const RECORD_AGAIN: &str = "record the gaps with `quietcore blame --gaps FILE`";
@@ -148,9 +152,12 @@ fn predicted(
     threshold_ns: Option<u64>,
     session: &Session,
     selection: ChangeSelection,
-) -> Result<Prediction, Failure> {
+    environment: Environment,
+) -> Result<PredictionReport, Failure> {
     let cpus = watched_cpus(answer);
-    let context = cure_context(session, session.machine(), &cpus, &BlameQuestion::default());
+    let machine = session.machine();
+    let findings = findings_of_plan(session, &machine, &cpus, selection);
+    let context = cure_context(session, machine, &cpus, &BlameQuestion::default());
     let input = PredictionInput {
         answer,
         context: &context,
@@ -158,7 +165,7 @@ fn predicted(
         selection,
     };
     let what = format!("nothing can be predicted for CPU {cpus}");
-    predict::predict(&input).map_err(|refusal| match refusal {
+    let prediction = predict::predict(&input).map_err(|refusal| match refusal {
         PredictionRefusal::NotWatched => Failure::unable(what, "no CPU was watched for any time", RECORD_AGAIN),
         PredictionRefusal::NoSingleGaps => Failure::unable(
             what,
@@ -171,5 +178,24 @@ fn predicted(
             "a partition there already has this profile, or a higher one",
             "leave out --profile to see what else can be changed",
         ),
+    })?;
+    Ok(PredictionReport {
+        environment,
+        prediction,
+        findings,
     })
+}
+
+fn findings_of_plan(session: &Session, machine: &Machine, cpus: &CpuSet, selection: ChangeSelection) -> Vec<Finding> {
+    let profile = match selection {
+        ChangeSelection::Only {
+            profile: Some(profile), ..
+        } => profile,
+        ChangeSelection::Only { profile: None, .. } => return Vec::new(),
+        ChangeSelection::Each => Profile::default(),
+    };
+    let machine = machine.clone().with_tasks_and_interrupts(session.root());
+    let intent = Intent::new(PartitionName::default(), cpus.clone(), profile);
+    // CPUs of an active partition, or those that the machine refuses, have no plan of their own.
+    isolation::plan_on(session, &machine, &intent).map_or_else(|_| Vec::new(), |plan| plan.findings)
 }

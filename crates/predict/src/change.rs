@@ -5,7 +5,6 @@ use plan::Profile;
 use plan::knobs::{self, KnobUse};
 use plan::parameters::ParameterCost;
 use serde::Serialize;
-use std::collections::{BTreeMap, BTreeSet};
 
 /// What a change consists of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -68,29 +67,36 @@ pub enum ChangeSelection {
 #[derive(Debug)]
 pub(crate) struct Proposal {
     pub(crate) change: ProposedChange,
-    pub(crate) actions: BTreeSet<CureAction>,
+    pub(crate) actions: Vec<CureAction>,
 }
 
 /// The cures of all rows, and each action with its command.
 pub(crate) struct Cures {
     /// By CPU and row.
     pub(crate) cpus: Vec<Vec<Cure>>,
-    commands: BTreeMap<CureAction, String>,
+    /// Each action once, in order, with its command. The boot line comes last: the others take effect at once.
+    commands: Vec<(CureAction, String)>,
 }
 
 impl Cures {
     pub(crate) fn of(answer: &BlameResult, context: &CureContext) -> Cures {
-        let mut commands = BTreeMap::new();
         let cpus = answer.cpus.iter().map(|cpu| {
             let rows = cpu.interruptions.iter().map(|row| cure(row, cpu.cpu, context));
             rows.collect::<Vec<Cure>>()
         });
         let cpus: Vec<Vec<Cure>> = cpus.collect();
+        let mut commands: Vec<(CureAction, String)> = Vec::new();
         for cure in cpus.iter().flatten() {
-            if let Cure::Command { action, command, .. } = cure {
-                commands.entry(action.clone()).or_insert_with(|| command.clone());
+            if let Cure::Command { action, command, .. } = cure
+                && commands.iter().all(|(known, _)| known != action)
+            {
+                commands.push((action.clone(), command.clone()));
             }
         }
+        commands.sort_unstable_by(|(a, _), (b, _)| {
+            let is_last = |action: &CureAction| *action == CureAction::Boot;
+            is_last(a).cmp(&is_last(b)).then_with(|| a.cmp(b))
+        });
         Cures { cpus, commands }
     }
 
@@ -105,38 +111,34 @@ impl Cures {
             .filter(|profile| context.profile_command(*profile).is_some());
         let mut all: Vec<Proposal> = profiles.map(|profile| self.profile(context, profile)).collect();
         all.extend(context.boot_command().map(|command| self.boot(command)));
-        let alone = self.commands.iter().filter(|(action, _)| **action != CureAction::Boot);
+        let alone = self.commands.iter().filter(|(action, _)| *action != CureAction::Boot);
         all.extend(alone.map(|(action, command)| alone_of(action, command)));
-        let (kept, left_out): (Vec<&CureAction>, Vec<&CureAction>) =
-            self.commands.keys().partition(|action| !is_risky(action));
+        let each = self.commands.iter().map(|(action, command)| alone_of(action, command));
+        let (left_out, kept): (Vec<Proposal>, Vec<Proposal>) = each.partition(Proposal::is_risky);
         if kept.len() > 1 {
-            all.insert(0, self.everything(kept, &left_out));
+            all.insert(0, Cures::everything(kept, left_out));
         }
         all
     }
 
-    fn everything(&self, mut kept: Vec<&CureAction>, left_out: &[&CureAction]) -> Proposal {
-        // The boot line comes last: the others take effect at once.
-        kept.sort_by_key(|action| **action == CureAction::Boot);
-        let each: Vec<ProposedChange> = kept
-            .iter()
-            .filter_map(|action| Some(alone_of(action, self.commands.get(action)?).change))
-            .collect();
+    fn everything(kept: Vec<Proposal>, left_out: Vec<Proposal>) -> Proposal {
+        let each = || kept.iter().map(|one| &one.change);
         Proposal {
             change: ProposedChange {
                 kind: ProposalKind::Everything,
                 name: "everything below".to_owned(),
-                commands: each.iter().flat_map(|change| change.commands.clone()).collect(),
-                needs_reboot: each.iter().any(|change| change.needs_reboot),
-                costs: costs_of(each.iter()),
-                leaves_out: left_out.iter().map(|action| alone_of(action, "").change.name).collect(),
+                commands: each().flat_map(|change| change.commands.clone()).collect(),
+                needs_reboot: each().any(|change| change.needs_reboot),
+                costs: costs_of(each()),
+                leaves_out: left_out.into_iter().map(|one| one.change.name).collect(),
             },
-            actions: kept.into_iter().cloned().collect(),
+            actions: kept.into_iter().flat_map(|one| one.actions).collect(),
         }
     }
 
     fn profile(&self, context: &CureContext, profile: Profile) -> Proposal {
         let included = |action: &&CureAction| context.profile_includes(profile, action);
+        let actions = self.commands.iter().map(|(action, _)| action);
         let costs = knobs::KNOBS.iter().filter(|knob| match knob.usage {
             KnobUse::From(first) => first <= profile && !context.absent.contains(knob.name),
             KnobUse::ByName => false,
@@ -150,7 +152,7 @@ impl Cures {
                 costs: words(costs.map(|knob| knob.price)),
                 leaves_out: Vec::new(),
             },
-            actions: self.commands.keys().filter(included).cloned().collect(),
+            actions: actions.filter(included).cloned().collect(),
         }
     }
 
@@ -164,7 +166,7 @@ impl Cures {
                 costs: words([ParameterCost::Speed].into_iter()),
                 leaves_out: Vec::new(),
             },
-            actions: BTreeSet::from([CureAction::Boot]),
+            actions: vec![CureAction::Boot],
         }
     }
 
@@ -213,34 +215,34 @@ fn alone_of(action: &CureAction, command: &str) -> Proposal {
             costs: words([cost].into_iter()),
             leaves_out: Vec::new(),
         },
-        actions: BTreeSet::from([action.clone()]),
+        actions: vec![action.clone()],
     }
 }
 
-/// Whether a change costs safety or security: it is only predicted alone.
-fn is_risky(action: &CureAction) -> bool {
-    let CureAction::Knob(text) = action else {
-        return false;
-    };
-    let knob = knobs::knob(text.split('=').next().unwrap_or(text));
-    knob.is_some_and(|knob| matches!(knob.price, ParameterCost::Safety | ParameterCost::Security))
+impl Proposal {
+    /// Whether it costs safety or security: it is only predicted alone.
+    fn is_risky(&self) -> bool {
+        self.change
+            .costs
+            .iter()
+            .any(|cost| ["safety", "security"].contains(cost))
+    }
 }
 
 /// The costs of all changes together.
-fn costs_of<'a>(changes: impl Iterator<Item = &'a ProposedChange>) -> Vec<&'static str> {
-    let costs: BTreeSet<&'static str> = changes.flat_map(|change| change.costs.iter().copied()).collect();
-    costs.into_iter().collect()
+fn costs_of<'a>(changes: impl Iterator<Item = &'a ProposedChange> + Clone) -> Vec<&'static str> {
+    let has = |word: &&'static str| changes.clone().any(|change| change.costs.contains(word));
+    COSTS.iter().map(|(_, word)| *word).filter(has).collect()
 }
 
-fn words(costs: impl Iterator<Item = ParameterCost>) -> Vec<&'static str> {
-    let words: BTreeSet<&'static str> = costs
-        .filter_map(|cost| match cost {
-            ParameterCost::None => None,
-            ParameterCost::Speed => Some("speed"),
-            ParameterCost::Power => Some("power"),
-            ParameterCost::Safety => Some("safety"),
-            ParameterCost::Security => Some("security"),
-        })
-        .collect();
-    words.into_iter().collect()
+const COSTS: [(ParameterCost, &str); 4] = [
+    (ParameterCost::Speed, "speed"),
+    (ParameterCost::Power, "power"),
+    (ParameterCost::Safety, "safety"),
+    (ParameterCost::Security, "security"),
+];
+
+fn words(costs: impl Iterator<Item = ParameterCost> + Clone) -> Vec<&'static str> {
+    let has = |(cost, _): &&(ParameterCost, &'static str)| costs.clone().any(|one| one == *cost);
+    COSTS.iter().filter(has).map(|(_, word)| *word).collect()
 }

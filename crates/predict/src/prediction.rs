@@ -8,7 +8,6 @@ use blame::{BlameResult, Confidence, CpuAnswer, Cure, CureAction, CureContext};
 use machine::{CpuId, CpuSet};
 use observe::Class;
 use serde::Serialize;
-use std::collections::BTreeMap;
 
 /// A change that was seen in fewer blocks of the watch than this needs a longer watch.
 const ENOUGH_BLOCKS: usize = 10;
@@ -131,12 +130,13 @@ pub fn predict(input: &PredictionInput) -> Result<Prediction, PredictionRefusal>
         .into_iter()
         .map(|proposal| watch.predicted(proposal))
         .collect();
-    changes.sort_by(|a, b| {
-        let order = b.removed_ns_per_s.value.total_cmp(&a.removed_ns_per_s.value);
-        order.then(a.change.commands.len().cmp(&b.change.commands.len()))
-    });
     // The sum of all changes leads the list, also where a single one removes as much.
-    changes.sort_by_key(|change| change.change.kind != ProposalKind::Everything);
+    changes.sort_unstable_by(|a, b| {
+        let is_single = |change: &PredictedChange| change.change.kind != ProposalKind::Everything;
+        let order = b.removed_ns_per_s.value.total_cmp(&a.removed_ns_per_s.value);
+        let order = is_single(a).cmp(&is_single(b)).then(order);
+        order.then_with(|| a.change.name.cmp(&b.change.name))
+    });
     let (remaining, unexplained_ns_per_s) = watch.remaining();
     Ok(Prediction {
         cpus: answer.cpus.iter().map(|cpu| CpuId(cpu.cpu)).collect(),
@@ -258,29 +258,34 @@ impl<'a> Watch<'a> {
 
     /// What no change removes, and the time without a cause.
     fn remaining(&self) -> (Vec<RemainingCause>, f64) {
-        let mut causes: BTreeMap<(&str, &str), u64> = BTreeMap::new();
+        let mut causes: Vec<(&str, &str, u64)> = Vec::new();
         let mut unexplained_ns = 0_u64;
         for (cpu, cures) in self.input.answer.cpus.iter().zip(&self.cures.cpus) {
             let times_ns = row_times(cpu);
             unexplained_ns = unexplained_ns.saturating_add(times_ns.last().copied().unwrap_or(0));
             for ((row, cure), time_ns) in cpu.interruptions.iter().zip(cures).zip(times_ns) {
                 if let Cure::Nothing { why } = cure {
-                    let total_ns = causes.entry((&row.name, why)).or_default();
-                    *total_ns = total_ns.saturating_add(time_ns);
+                    causes.push((&row.name, why, time_ns));
                 }
             }
         }
-        let mut causes: Vec<RemainingCause> = causes
+        // The same cause on several CPUs, or with several culprits, is one.
+        causes.sort_unstable();
+        causes.dedup_by(|next, kept| {
+            let is_same = (next.0, next.1) == (kept.0, kept.1);
+            kept.2 = kept.2.saturating_add(if is_same { next.2 } else { 0 });
+            is_same
+        });
+        causes.sort_unstable_by_key(|(name, _, total_ns)| (std::cmp::Reverse(*total_ns), *name));
+        let causes = causes
             .into_iter()
-            .map(|((name, why), total_ns)| RemainingCause {
+            .take(MOST_REMAINING)
+            .map(|(name, why, total_ns)| RemainingCause {
                 name: name.to_owned(),
                 stolen_ns_per_s: self.per_s(total_ns),
                 why: why.to_owned(),
-            })
-            .collect();
-        causes.sort_by(|a, b| b.stolen_ns_per_s.total_cmp(&a.stolen_ns_per_s));
-        causes.truncate(MOST_REMAINING);
-        (causes, self.per_s(unexplained_ns))
+            });
+        (causes.collect(), self.per_s(unexplained_ns))
     }
 }
 

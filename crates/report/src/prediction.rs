@@ -5,6 +5,7 @@ use crate::report_text::ReportText;
 use crate::style::{Style, TextRole, counted, cut, safe};
 use crate::units::{rate, time};
 use measure::Environment;
+use plan::Finding;
 use predict::{Estimate, Outcome, PredictedChange, Prediction, ProposalKind};
 use serde::Serialize;
 
@@ -25,6 +26,8 @@ pub struct PredictionDocument<'a> {
     /// The prediction.
     #[serde(flatten)]
     pub prediction: &'a Prediction,
+    /// What to consider before the CPUs are isolated, as `plan` reports it.
+    pub findings: &'a [Finding],
 }
 
 /// The verdict in one line.

@@ -42,6 +42,7 @@ mod offline;
 mod owners;
 mod packages;
 mod partrt;
+mod predicting;
 mod prove;
 mod run_move;
 mod senders;
@@ -80,6 +81,7 @@ pub const ALL: &[&Scenario] = &[
     &prove::SCENARIO,
     &run_move::SCENARIO,
     &partrt::SCENARIO,
+    &predicting::SCENARIO,
     &threads::SCENARIO,
     &fork_storm::SCENARIO,
     &faults::SCENARIO,

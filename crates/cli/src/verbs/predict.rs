@@ -5,7 +5,7 @@ use crate::reading::ReadingArgs;
 use investigate::{BlameStage, PredictionReport, PredictionWatch, predict_recording, predict_watch};
 use machine::parse_duration;
 use predict::ChangeSelection;
-use report::{PREDICT_SCHEMA, PredictionDocument, prediction_text, prediction_verdict};
+use report::{PREDICT_SCHEMA, PredictionDocument, findings_text, prediction_text, prediction_verdict};
 use root::{Failure, Status};
 use session::Session;
 use std::path::PathBuf;
@@ -57,9 +57,11 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
         schema: PREDICT_SCHEMA,
         environment: &report.environment,
         prediction: &report.prediction,
+        findings: &report.findings,
     });
     let text = prediction_text(&report.prediction, screen.style());
     screen.report(&prediction_verdict(&report.prediction), &text);
+    screen.text(&findings_text(&report.findings, screen.detail(), screen.style()));
     Ok(Status::Done)
 }
 

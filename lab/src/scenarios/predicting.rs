@@ -1,0 +1,85 @@
+//! What `predict` says about a partition comes true: programs that share the CPU leave it, and what it said would remain
+//! remains.
+//!
+//! The times are those of an emulator, so the claims are about most of the time, and about what is named.
+
+use crate::records::GuestRecords;
+use crate::scenario::{Scenario, ScenarioCell};
+use crate::verdict::ScenarioVerdict;
+use serde_json::Value;
+
+/// Runs with every kernel and layout that creates partitions in another way.
+pub const SCENARIO: Scenario = Scenario {
+    name: "predicting",
+    about: "what a partition would remove is predicted, and is gone when it is applied",
+    cells,
+    script,
+    check,
+};
+
+fn cells() -> Vec<ScenarioCell> {
+    ScenarioCell::of_each_kind().map(|cell| cell.within(240)).to_vec()
+}
+
+fn script(_: &ScenarioCell) -> String {
+    r#"for i in 1 2 3 4 5 6; do sh -c 'while :; do :; done' & done
+sleep 1
+rec predicted quietcore predict --cpus 3 --for 8s --json
+rec applied quietcore apply --cpus 3
+rec after quietcore blame --cpus 3 --for 8s --json --gaps /tmp/gaps
+rec later quietcore predict --from /tmp/gaps --json
+rec refused quietcore predict --from /tmp/gaps --profile minimal
+rec undone quietcore undo
+kill $(jobs -p); wait
+"#
+    .to_owned()
+}
+
+fn check(_: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
+    for name in ["predicted", "applied", "after", "later", "undone"] {
+        verdict.status(seen, name, 0);
+    }
+    let predicted = seen.get("predicted").json();
+    let now = stolen(&predicted["now"]);
+    let left = |name: &str| change(&predicted, name).map(|change| stolen(&change["outcome"]));
+    let (partition, profile) = (left("partition"), left("profile balanced"));
+    verdict.that(
+        partition.is_some_and(|left| left < now / 2.0),
+        format!("of {now:.0} ns/s, a partition would leave {partition:?}"),
+    );
+    let after = seen.get("after").json();
+    let cpu = &after["cpus"][0];
+    let measured = number(&cpu["stolen_ns"]) * 1e9 / number(&cpu["duration_ns"]).max(1.0);
+    verdict.that(
+        measured < now / 2.0,
+        format!("of {now:.0} ns/s, {measured:.0} are left after it was applied; predicted {profile:?}"),
+    );
+    let rows = cpu["interruptions"].as_array().map_or(0, |rows| {
+        let programs = rows
+            .iter()
+            .filter(|row| row["class"] == "preemption" && row["name"] == "sh");
+        programs.count()
+    });
+    verdict.equal("programs that still take the CPU", rows, 0);
+    let later = seen.get("later").json();
+    verdict.that(
+        change(&later, "partition").is_none() && change(&later, "profile minimal").is_none(),
+        "what is active is not predicted again".to_owned(),
+    );
+    verdict.status(seen, "refused", 2);
+}
+
+fn stolen(outcome: &Value) -> f64 {
+    number(&outcome["stolen_ns_per_s"]["value"])
+}
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or(f64::NAN)
+}
+
+fn change<'a>(prediction: &'a Value, name: &str) -> Option<&'a Value> {
+    prediction["changes"]
+        .as_array()?
+        .iter()
+        .find(|change| change["name"] == name)
+}
