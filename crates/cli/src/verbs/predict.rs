@@ -36,9 +36,6 @@ pub struct Args {
 }
 
 /// Runs the command.
-///
-/// # Errors
-/// CPUs that cannot be watched or isolated, or a file that is not from this machine.
 pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
     let root = args.root.clone();
     let session = &*ReadingArgs { root }.open(session)?;
