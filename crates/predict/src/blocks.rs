@@ -24,7 +24,10 @@ pub(crate) type BlockSums = [f64; 1 + SIZES_NS.len()];
 #[derive(Clone, Debug)]
 pub(crate) struct WatchSums {
     pub(crate) blocks: Vec<BlockSums>,
-    pub(crate) lengths_ns: Vec<u64>,
+    /// The length of each gap, with its weight.
+    pub(crate) lengths: Vec<(u64, f64)>,
+    /// The weight of gaps without a known cause.
+    exposure: f64,
 }
 
 /// The time of a watch of one CPU.
@@ -35,10 +38,13 @@ pub(crate) struct WatchTime {
 }
 
 impl WatchSums {
-    pub(crate) fn new() -> WatchSums {
+    /// No gaps yet. `exposure` is how much more of the time shows gaps without a known cause than in the watch: what a
+    /// hypervisor takes while another program has the CPU is not seen.
+    pub(crate) fn new(exposure: f64) -> WatchSums {
         WatchSums {
             blocks: vec![BlockSums::default(); BLOCKS],
-            lengths_ns: Vec::new(),
+            lengths: Vec::new(),
+            exposure,
         }
     }
 
@@ -49,14 +55,15 @@ impl WatchSums {
         let Some(block) = self.blocks.get_mut(at.min(BLOCKS - 1)) else {
             return;
         };
-        block[0] += gap.length_ns as f64;
+        let weight = if gap.is_unexplained { self.exposure } else { 1.0 };
+        block[0] += gap.length_ns as f64 * weight;
         if gap.length_ns < threshold_ns {
             return;
         }
         for (sum, size_ns) in block[1..].iter_mut().zip(SIZES_NS) {
-            *sum += f64::from(u8::from(gap.length_ns >= size_ns));
+            *sum += if gap.length_ns >= size_ns { weight } else { 0.0 };
         }
-        self.lengths_ns.push(gap.length_ns);
+        self.lengths.push((gap.length_ns, weight));
     }
 
     /// Per block, how much less this is than `all`.

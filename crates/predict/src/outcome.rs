@@ -98,8 +98,8 @@ pub(crate) fn outcome(sums: &WatchSums, upper: Option<&WatchSums>, scale: WatchS
     let high = upper.map_or(low, |upper| ranges(&upper.blocks));
     let more = unseen(&totals(&highest.blocks), scale);
     let range = |at: usize| (low[at].0, high[at].1.max(more[at]));
-    let mut lengths_ns = sums.lengths_ns.clone();
-    lengths_ns.sort_unstable();
+    let mut lengths = sums.lengths.clone();
+    lengths.sort_unstable_by_key(|(length_ns, _)| *length_ns);
     Outcome {
         stolen_ns_per_s: scale.estimate(total[0], range(0)),
         gaps: SIZES_NS
@@ -110,9 +110,9 @@ pub(crate) fn outcome(sums: &WatchSums, upper: Option<&WatchSums>, scale: WatchS
                 per_s: scale.estimate(total[at + 1], range(at + 1)),
             })
             .collect(),
-        longest_ns: lengths_ns.last().copied().unwrap_or(0),
-        quantiles: quantiles(&lengths_ns),
-        delays: delays(&lengths_ns, scale.watched_ns),
+        longest_ns: lengths.last().map_or(0, |(length_ns, _)| *length_ns),
+        quantiles: quantiles(&lengths),
+        delays: delays(&lengths, scale.watched_ns),
     }
 }
 
@@ -126,13 +126,13 @@ fn unseen(total: &BlockSums, scale: WatchScale) -> BlockSums {
     bounds
 }
 
-fn quantiles(lengths_ns: &[u64]) -> Vec<GapQuantile> {
-    let count = lengths_ns.len();
+fn quantiles(lengths: &[(u64, f64)]) -> Vec<GapQuantile> {
+    let count = lengths.len();
     QUANTILES
         .iter()
         .filter(|percent| count * (100 - **percent) >= 100)
         .filter_map(|percent| {
-            let ns = *lengths_ns.get(count * percent / 100)?;
+            let (ns, _) = *lengths.get(count * percent / 100)?;
             Some(GapQuantile {
                 share: *percent as f64 / 100.0,
                 ns,
@@ -143,18 +143,17 @@ fn quantiles(lengths_ns: &[u64]) -> Vec<GapQuantile> {
 
 /// A wake-up within a gap waits for its end. So wake-ups from the first `length - d` of a gap are delayed by more than `d`:
 /// this finds the `d` that only the wanted share of the time exceeds. It equals a replay at every phase.
-fn delays(lengths_ns: &[u64], watched_ns: u64) -> Vec<WakeUpDelay> {
+fn delays(lengths: &[(u64, f64)], watched_ns: u64) -> Vec<WakeUpDelay> {
     let delay = |share: f64| {
         let budget_ns = watched_ns as f64 * (1.0 - share);
         let (mut sum_ns, mut count) = (0.0, 0.0);
-        for (at, length_ns) in lengths_ns.iter().enumerate().rev() {
-            sum_ns += *length_ns as f64;
-            count += 1.0;
+        for (at, (length_ns, weight)) in lengths.iter().enumerate().rev() {
+            sum_ns += *length_ns as f64 * weight;
+            count += weight;
             let next_ns = at
                 .checked_sub(1)
-                .and_then(|at| lengths_ns.get(at))
-                .copied()
-                .unwrap_or(0);
+                .and_then(|at| lengths.get(at))
+                .map_or(0, |(length_ns, _)| *length_ns);
             // All gaps so far are longer than `next_ns`; the time in them beyond d is sum - count * d.
             if sum_ns - count * next_ns as f64 >= budget_ns {
                 return ((sum_ns - budget_ns) / count).max(0.0) as u64;
@@ -190,19 +189,20 @@ mod tests {
             at += (*length_ns / 100) as usize;
         }
         replayed.sort_unstable();
-        for found in delays(&lengths_ns, watched_ns) {
+        let lengths: Vec<(u64, f64)> = lengths_ns.iter().map(|length_ns| (*length_ns, 1.0)).collect();
+        for found in delays(&lengths, watched_ns) {
             let expected = replayed[(replayed.len() as f64 * found.share) as usize];
             assert!(found.ns.abs_diff(expected) <= 200, "{found:?}: {expected}");
         }
         assert!(
-            delays(&lengths_ns, watched_ns)[2].ns > 100_000,
+            delays(&lengths, watched_ns)[2].ns > 100_000,
             "the case reaches the longest gaps"
         );
     }
 
     #[test]
     fn quantiles_that_need_more_gaps_are_absent() {
-        let shares = |count: u64| quantiles(&(0..count).collect::<Vec<_>>()).len();
+        let shares = |count: u64| quantiles(&(0..count).map(|ns| (ns, 1.0)).collect::<Vec<_>>()).len();
         assert_eq!([shares(0), shares(2), shares(10), shares(100)], [0, 1, 2, 3]);
     }
 
@@ -212,7 +212,7 @@ mod tests {
             watched_ns: 10_000_000_000,
             longest_ns: 50_000,
         };
-        let empty = outcome(&WatchSums::new(), None, scale);
+        let empty = outcome(&WatchSums::new(1.0), None, scale);
         assert_eq!(
             empty.gaps[0].per_s,
             Estimate {

@@ -156,6 +156,8 @@ struct Watch<'a> {
     input: &'a PredictionInput<'a>,
     cures: Cures,
     times: Vec<WatchTime>,
+    /// By CPU: the time of each row, and last the time without a row.
+    row_times: Vec<Vec<u64>>,
     now: WatchSums,
     scale: WatchScale,
 }
@@ -177,16 +179,23 @@ impl<'a> Watch<'a> {
                 longest_ns: 0,
             },
             times,
-            now: WatchSums::new(),
+            row_times: input.answer.cpus.iter().map(row_times).collect(),
+            now: WatchSums::new(1.0),
         };
         watch.now = watch.without(&|_, _| false);
-        watch.scale.longest_ns = watch.now.lengths_ns.iter().max().copied().unwrap_or(0);
+        watch.scale.longest_ns = watch
+            .now
+            .lengths
+            .iter()
+            .map(|(length_ns, _)| *length_ns)
+            .max()
+            .unwrap_or(0);
         watch
     }
 
     /// The sums without the rows that the function accepts: index of the CPU, index of the row.
     fn without(&self, is_removed: &dyn Fn(usize, usize) -> bool) -> WatchSums {
-        let mut sums = WatchSums::new();
+        let mut sums = WatchSums::new(self.exposure(self.time_of(is_removed)));
         for (at, (cpu, time)) in self.input.answer.cpus.iter().zip(&self.times).enumerate() {
             let removed: Vec<bool> = (0..cpu.interruptions.len()).map(|row| is_removed(at, row)).collect();
             for_each_remaining(&cpu.stories, &removed, |gap| {
@@ -194,6 +203,24 @@ impl<'a> Watch<'a> {
             });
         }
         sums
+    }
+
+    /// The time of the rows that the function accepts.
+    fn time_of(&self, is_of: &dyn Fn(usize, usize) -> bool) -> u64 {
+        let cpus = self.row_times.iter().enumerate();
+        sum(cpus.flat_map(|(cpu, rows)| {
+            let (_, explained) = rows.split_last().unwrap_or((&0, &[]));
+            let rows = explained.iter().enumerate();
+            rows.filter(move |(row, _)| is_of(cpu, *row))
+                .map(|(_, time_ns)| *time_ns)
+        }))
+    }
+
+    /// How much more time shows gaps without a known cause if that much explained time is removed.
+    fn exposure(&self, removed_ns: u64) -> f64 {
+        let explained_ns = self.time_of(&|_, _| true);
+        let exposed_ns = self.scale.watched_ns.saturating_sub(explained_ns);
+        1.0 + removed_ns as f64 / exposed_ns.max(1) as f64
     }
 
     fn predicted(&self, proposal: Proposal) -> PredictedChange {
@@ -231,11 +258,11 @@ impl<'a> Watch<'a> {
                 .and_then(|cpu| cpu.interruptions.get(row));
             is_removed(cpu, row) && cure(cpu, row).is_some_and(|action| moves(action, class.map(|row| row.class)))
         };
-        let moved_ns = totals(&self.without(&moved).less_than(&self.now))[0];
+        let moved_ns = self.time_of(&moved);
         PredictedChange {
             change: proposal.change,
             removed_ns_per_s: self.scale.estimate(total_ns, range),
-            moved_ns_per_s: self.scale.estimate(moved_ns, (moved_ns, moved_ns)).value,
+            moved_ns_per_s: self.per_s(moved_ns),
             inferred_ns_per_s: self.scale.estimate(inferred_ns, (inferred_ns, inferred_ns)).value,
             outcome: outcome(&left, upper, self.scale),
             needs_watch_ns: self.needs_watch_ns(removed.iter().filter(|block| block[0] > 0.0).count()),
@@ -260,12 +287,12 @@ impl<'a> Watch<'a> {
     fn remaining(&self) -> (Vec<RemainingCause>, f64) {
         let mut causes: Vec<(&str, &str, u64)> = Vec::new();
         let mut unexplained_ns = 0_u64;
-        for (cpu, cures) in self.input.answer.cpus.iter().zip(&self.cures.cpus) {
-            let times_ns = row_times(cpu);
+        let cpus = self.input.answer.cpus.iter().zip(&self.cures.cpus);
+        for ((cpu, cures), times_ns) in cpus.zip(&self.row_times) {
             unexplained_ns = unexplained_ns.saturating_add(times_ns.last().copied().unwrap_or(0));
             for ((row, cure), time_ns) in cpu.interruptions.iter().zip(cures).zip(times_ns) {
                 if let Cure::Nothing { why } = cure {
-                    causes.push((&row.name, why, time_ns));
+                    causes.push((&row.name, why, *time_ns));
                 }
             }
         }

@@ -7,38 +7,33 @@ use blame::GapStory;
 pub(crate) struct RemainingGap {
     pub(crate) start_ns: u64,
     pub(crate) length_ns: u64,
+    /// Whether none of it has a known cause.
+    pub(crate) is_unexplained: bool,
 }
 
 /// Passes each gap that remains without the rows for which `is_removed` is set. A removed interruption in the middle of a
 /// gap leaves two gaps. Time without a row remains.
 pub(crate) fn for_each_remaining(stories: &[GapStory], is_removed: &[bool], mut pass: impl FnMut(RemainingGap)) {
     for story in stories {
-        let mut open: Option<(u64, u64)> = None;
+        let mut open: Option<RemainingGap> = None;
         for piece in &story.pieces {
-            let removed = piece
+            let is_out = piece
                 .row
                 .and_then(|row| is_removed.get(row))
                 .is_some_and(|removed| *removed);
-            open = match (open, removed) {
-                (Some((start, _)), false) => Some((start, piece.span.end)),
-                (None, false) => Some((piece.span.start, piece.span.end)),
-                (Some((start, end)), true) => {
-                    pass(gap(start, end));
-                    None
-                }
-                (None, true) => None,
-            };
+            if is_out {
+                open.take().into_iter().for_each(&mut pass);
+                continue;
+            }
+            let gap = open.get_or_insert(RemainingGap {
+                start_ns: piece.span.start,
+                length_ns: 0,
+                is_unexplained: true,
+            });
+            gap.length_ns = piece.span.end.saturating_sub(gap.start_ns);
+            gap.is_unexplained &= piece.row.is_none();
         }
-        if let Some((start, end)) = open {
-            pass(gap(start, end));
-        }
-    }
-}
-
-const fn gap(start_ns: u64, end_ns: u64) -> RemainingGap {
-    RemainingGap {
-        start_ns,
-        length_ns: end_ns.saturating_sub(start_ns),
+        open.into_iter().for_each(&mut pass);
     }
 }
 
@@ -61,10 +56,10 @@ mod tests {
         }
     }
 
-    fn remaining(pieces: &[(u64, u64, Option<usize>)], removed: &[bool]) -> Vec<(u64, u64)> {
+    fn remaining(pieces: &[(u64, u64, Option<usize>)], removed: &[bool]) -> Vec<(u64, u64, bool)> {
         let mut found = Vec::new();
         for_each_remaining(&[story(pieces)], removed, |gap| {
-            found.push((gap.start_ns, gap.length_ns))
+            found.push((gap.start_ns, gap.length_ns, gap.is_unexplained))
         });
         found
     }
@@ -77,12 +72,12 @@ mod tests {
             (130, 160, Some(0)),
             (160, 165, None),
         ];
-        assert_eq!(remaining(&pieces, &[false, false]), [(100, 65)]);
-        assert_eq!(remaining(&pieces, &[false, true]), [(100, 10), (130, 35)]);
-        assert_eq!(remaining(&pieces, &[true, false]), [(110, 20), (160, 5)]);
+        assert_eq!(remaining(&pieces, &[false, false]), [(100, 65, false)]);
+        assert_eq!(remaining(&pieces, &[false, true]), [(100, 10, false), (130, 35, false)]);
+        assert_eq!(remaining(&pieces, &[true, false]), [(110, 20, false), (160, 5, true)]);
         assert_eq!(
             remaining(&pieces, &[true, true]),
-            [(160, 5)],
+            [(160, 5, true)],
             "unexplained time is never removed"
         );
     }

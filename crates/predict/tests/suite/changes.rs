@@ -230,3 +230,27 @@ fn gaps_that_memory_did_not_hold_shorten_the_watch() {
     let rate = of(&prediction, "partition").outcome.gaps[0].per_s.value;
     assert!((250.0..252.0).contains(&rate), "{rate}");
 }
+
+/// A program has the CPU for half of the time, and the hypervisor takes a fifth of the rest. While the program runs, the
+/// watch cannot see what the hypervisor takes from it.
+#[test]
+fn removed_time_exposes_unexplained_time() {
+    let rows = vec![row(Class::Preemption, "make")];
+    let stories = (0..1_000_u64).flat_map(|step| {
+        let at = step * 10_000_000;
+        [
+            story(at, &[(5_000_000, Some(0))]),
+            story(at + 7_000_000, &[(1_000_000, None)]),
+        ]
+    });
+    let prediction = predicted(
+        &watch(10 * SECOND_NS, rows, stories.collect()),
+        &context(),
+        ChangeSelection::Each,
+    );
+    assert_eq!(prediction.now.stolen_ns_per_s.value, 600_000_000.0);
+    let partition = of(&prediction, "partition");
+    assert_eq!(partition.outcome.stolen_ns_per_s.value, 200_000_000.0);
+    assert_eq!(partition.outcome.gaps[0].per_s.value, 200.0);
+    assert_eq!(partition.moved_ns_per_s, 500_000_000.0);
+}
