@@ -2,7 +2,7 @@
 
 use super::{FuzzTarget, owned, text};
 use blame::CureContext;
-use predict::{ChangeSelection, PredictionInput, predict};
+use predict::{ChangeSelection, PredictionInput, WatchOrigin, predict};
 
 pub const TARGET: FuzzTarget = FuzzTarget {
     name: "gap_recordings",
@@ -27,6 +27,7 @@ pub const TARGET: FuzzTarget = FuzzTarget {
             context: &context,
             threshold_ns: recording.threshold_ns.unwrap_or(0),
             selection: ChangeSelection::Each,
+            origin: WatchOrigin::Now,
         };
         let Ok(prediction) = predict(&input) else {
             return;

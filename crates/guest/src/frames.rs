@@ -117,13 +117,13 @@ struct ChecksumBudget {
 }
 
 /// Bytes of damaged bodies that may be checksummed, per byte of the stream.
-const VAIN: u64 = 8;
+const CHECKSUMMED_PER_BYTE: u64 = 8;
 
 impl ChecksumBudget {
     /// Whether a body of this length, which ends there, may be checksummed.
     fn allows(&self, length: usize, end: usize) -> bool {
         let received = self.before + end as u64;
-        length as u64 + self.spent <= received.saturating_mul(VAIN)
+        length as u64 + self.spent <= received.saturating_mul(CHECKSUMMED_PER_BYTE)
     }
 }
 
@@ -216,7 +216,7 @@ mod tests {
         frames.push(hostile.as_bytes());
         assert_eq!(frames.take(), None);
         assert!(frames.damaged() > 40_000, "{}", frames.damaged());
-        let most = VAIN * hostile.len() as u64;
+        let most = CHECKSUMMED_PER_BYTE * hostile.len() as u64;
         let spent = frames.budget.spent;
         assert!((most / 2..=most).contains(&spent), "{spent} of {most}");
         // The next frame is still decoded.

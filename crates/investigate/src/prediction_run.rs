@@ -3,21 +3,22 @@
 
 use crate::blame_options::{BlameOptions, BlameStage, GapDetail, ProbeOptions};
 use crate::blame_report::cure_context;
+use crate::hotplug::note_text;
 use crate::probe::blame_probe;
 use blame::{BlameQuestion, BlameResult};
 use machine::{CpuId, CpuSet, Machine};
 use measure::Environment;
 use plan::{Finding, Intent, PartitionName, Profile};
-use predict::{ChangeSelection, Prediction, PredictionInput, PredictionRefusal};
+use predict::{ChangeSelection, Prediction, PredictionInput, PredictionRefusal, WatchOrigin};
 use report::GapRecording;
-use root::Failure;
+use root::{Failure, Status};
 use session::{Session, isolation};
 use std::path::Path;
 use std::time::Duration;
 use tracing::ipi_senders::Kprobes;
 
-/// The largest file that is read, in bytes: about ten million gaps.
-const MOST_BYTES: u64 = 2 << 30;
+/// The largest file that is read, in bytes: about a million gaps.
+const MOST_BYTES: u64 = 256 << 20;
 
 /// Memory for events and gaps, in bytes, as `blame` uses it by default. The gaps take half of it.
 const MEMORY_BYTES: usize = 64 << 20;
@@ -32,6 +33,11 @@ pub struct PredictionReport {
     /// What the plan of a partition of these CPUs reports: devices with their only queue there, busy siblings, interrupts that
     /// stay. Empty if the partition exists.
     pub findings: Vec<Finding>,
+    /// What limits the prediction: missing features of the trace, faults of the run, a recording of another state. Lines with
+    /// line breaks.
+    pub notes: Vec<String>,
+    /// [`Status::Failed`] if a finding of the run is an error.
+    pub status: Status,
 }
 
 /// A watch that runs now.
@@ -74,8 +80,23 @@ pub fn predict_watch(
     if let Some(failure) = report.no_trace {
         return Err(failure);
     }
-    let environment = report.environment;
-    predicted(&report.answer, report.threshold_ns, session, selection, environment)
+    let mut notes: Vec<String> = report.findings.iter().map(note_text).collect();
+    notes.extend(report.trace_notes(None));
+    if !report.is_complete {
+        notes.push("interrupted: the prediction is based on the time until then\n".to_owned());
+    }
+    let watch = RecordedWatch {
+        answer: &report.answer,
+        threshold_ns: report.threshold_ns.unwrap_or(0),
+        origin: WatchOrigin::Now,
+    };
+    let predicted = predicted(&watch, session, selection)?;
+    Ok(PredictionReport {
+        notes,
+        status: report.status,
+        environment: report.environment,
+        ..predicted
+    })
 }
 
 /// Predicts from a file of `blame --gaps`.
@@ -96,27 +117,38 @@ pub fn predict_recording(
     let machine = session.machine();
     if let Some(why) = other_machine(&recording, &machine) {
         return Err(Failure::usage(
-            format!("{name} is not from this machine"),
+            format!("{name} does not fit this machine"),
             why,
             "record it here with `quietcore blame --gaps FILE`, or name a snapshot of that machine with --root",
         ));
     }
     let now = Environment::of(&machine, session.root(), env!("CARGO_PKG_VERSION"));
     let isolation = |of: &Environment| (of.cmdline.clone(), of.partitioned.clone());
+    let mut notes = Vec::new();
     if isolation(&recording.environment) != isolation(&now) {
-        session.note(&format!(
-            "{name}: recorded while this machine was isolated differently. What has been changed since is neither \
-             predicted nor removed\n"
+        notes.push(format!(
+            "{name}: this machine was isolated differently then. Changes that were made since are not part of the \
+             prediction\n"
         ));
     }
-    let environment = recording.environment;
-    predicted(
-        &recording.answer,
-        recording.threshold_ns,
-        session,
-        selection,
-        environment,
-    )
+    let Some(threshold_ns) = recording.threshold_ns else {
+        return Err(Failure::usage(
+            format!("{name} cannot be used for a prediction"),
+            "a program was watched, and how long it could have run is not recorded",
+            "record it without --pid, --tid and a command: `quietcore blame --gaps FILE`",
+        ));
+    };
+    let watch = RecordedWatch {
+        answer: &recording.answer,
+        threshold_ns,
+        origin: WatchOrigin::Recording,
+    };
+    let predicted = predicted(&watch, session, selection)?;
+    Ok(PredictionReport {
+        notes,
+        environment: recording.environment,
+        ..predicted
+    })
 }
 
 const RECORD_AGAIN: &str = "record the gaps with `quietcore blame --gaps FILE`";
@@ -147,22 +179,28 @@ fn watched_cpus(answer: &BlameResult) -> CpuSet {
     answer.cpus.iter().map(|cpu| CpuId(cpu.cpu)).collect()
 }
 
+/// A watch with its gaps.
+struct RecordedWatch<'a> {
+    answer: &'a BlameResult,
+    threshold_ns: u64,
+    origin: WatchOrigin,
+}
+
 fn predicted(
-    answer: &BlameResult,
-    threshold_ns: Option<u64>,
+    watch: &RecordedWatch,
     session: &Session,
     selection: ChangeSelection,
-    environment: Environment,
 ) -> Result<PredictionReport, Failure> {
-    let cpus = watched_cpus(answer);
+    let cpus = watched_cpus(watch.answer);
     let machine = session.machine();
     let findings = findings_of_plan(session, &machine, &cpus, selection);
     let context = cure_context(session, machine, &cpus, &BlameQuestion::default());
     let input = PredictionInput {
-        answer,
+        answer: watch.answer,
         context: &context,
-        threshold_ns: threshold_ns.unwrap_or(0),
+        threshold_ns: watch.threshold_ns,
         selection,
+        origin: watch.origin,
     };
     let what = format!("nothing can be predicted for CPU {cpus}");
     let prediction = predict::predict(&input).map_err(|refusal| match refusal {
@@ -175,14 +213,16 @@ fn predicted(
         PredictionRefusal::Refused(why) => Failure::unable(what, why, "choose other CPUs: `quietcore plan`"),
         PredictionRefusal::AlreadyActive => Failure::usage(
             what,
-            "a partition there already has this profile, or a higher one",
+            "a partition there already has this profile or a higher one, or the CPUs are in several partitions",
             "leave out --profile to see what else can be changed",
         ),
     })?;
     Ok(PredictionReport {
-        environment,
+        environment: Environment::default(),
         prediction,
         findings,
+        notes: Vec::new(),
+        status: Status::Done,
     })
 }
 
@@ -191,8 +231,7 @@ fn findings_of_plan(session: &Session, machine: &Machine, cpus: &CpuSet, selecti
         ChangeSelection::Only {
             profile: Some(profile), ..
         } => profile,
-        ChangeSelection::Only { profile: None, .. } => return Vec::new(),
-        ChangeSelection::Each => Profile::default(),
+        _ => Profile::default(),
     };
     let machine = machine.clone().with_tasks_and_interrupts(session.root());
     let intent = Intent::new(PartitionName::default(), cpus.clone(), profile);

@@ -1,6 +1,6 @@
 //! Sums gaps in blocks of time, and draws ranges from them.
 //!
-//! Gaps depend on those near them, so a gap is no independent sample. A block of a fortieth of the watch is almost one.
+//! Gaps depend on those near them, so a gap is not an independent sample. A block of a fortieth of the watch is almost one.
 
 use crate::removal::RemainingGap;
 use compare::ResamplingRng;
@@ -26,8 +26,6 @@ pub(crate) struct WatchSums {
     pub(crate) blocks: Vec<BlockSums>,
     /// The length of each gap, with its weight.
     pub(crate) lengths: Vec<(u64, f64)>,
-    /// The weight of gaps without a known cause.
-    exposure: f64,
 }
 
 /// The time of a watch of one CPU.
@@ -35,16 +33,16 @@ pub(crate) struct WatchSums {
 pub(crate) struct WatchTime {
     pub(crate) start_ns: u64,
     pub(crate) duration_ns: u64,
+    /// How much more of the time shows gaps without a known cause than in the watch: what a hypervisor takes while another
+    /// program has the CPU is not seen.
+    pub(crate) exposure: f64,
 }
 
 impl WatchSums {
-    /// No gaps yet. `exposure` is how much more of the time shows gaps without a known cause than in the watch: what a
-    /// hypervisor takes while another program has the CPU is not seen.
-    pub(crate) fn new(exposure: f64) -> WatchSums {
+    pub(crate) fn new() -> WatchSums {
         WatchSums {
             blocks: vec![BlockSums::default(); BLOCKS],
             lengths: Vec::new(),
-            exposure,
         }
     }
 
@@ -55,7 +53,7 @@ impl WatchSums {
         let Some(block) = self.blocks.get_mut(at.min(BLOCKS - 1)) else {
             return;
         };
-        let weight = if gap.is_unexplained { self.exposure } else { 1.0 };
+        let weight = if gap.is_unexplained { time.exposure } else { 1.0 };
         block[0] += gap.length_ns as f64 * weight;
         if gap.length_ns < threshold_ns {
             return;

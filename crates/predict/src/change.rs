@@ -1,6 +1,7 @@
 //! Lists the changes to predict, each with the cures that it includes.
 
-use blame::{BlameResult, Cure, CureAction, CureContext, cure};
+use crate::input::{ChangeSelection, PredictionInput, WatchOrigin};
+use blame::{Cure, CureAction, CureContext, cure};
 use plan::Profile;
 use plan::knobs::{self, KnobUse};
 use plan::parameters::ParameterCost;
@@ -37,7 +38,7 @@ pub struct ProposedChange {
     pub kind: ProposalKind,
     /// Its name on the screen: `stat_interval=60`, `profile strict`.
     pub name: String,
-    /// The commands that make it.
+    /// The commands that make it. The command of a knob may set the rest of a profile too.
     pub commands: Vec<String>,
     /// Whether it takes effect at the next boot.
     pub needs_reboot: bool,
@@ -45,22 +46,7 @@ pub struct ProposedChange {
     pub costs: Vec<&'static str>,
     /// Changes of the list that are not part of it, because they cost safety or security.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub leaves_out: Vec<String>,
-}
-
-/// Which changes to predict.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ChangeSelection {
-    /// Each change alone, each profile, the boot line, and all together.
-    #[default]
-    Each,
-    /// One change: this profile, the boot line, or both.
-    Only {
-        /// The profile.
-        profile: Option<Profile>,
-        /// Whether the boot line is part of it.
-        boot: bool,
-    },
+    pub excluded: Vec<String>,
 }
 
 /// A change and the cures that it includes.
@@ -74,25 +60,31 @@ pub(crate) struct Proposal {
 pub(crate) struct Cures {
     /// By CPU and row.
     pub(crate) cpus: Vec<Vec<Cure>>,
-    /// Each action once, in order, with its command. The boot line comes last: the others take effect at once.
-    commands: Vec<(CureAction, String)>,
+    /// Each action once, in order, with its commands: one for each partition. The boot line comes last: the others take effect at once.
+    commands: Vec<(CureAction, Vec<String>)>,
 }
 
 impl Cures {
-    pub(crate) fn of(answer: &BlameResult, context: &CureContext) -> Cures {
-        let cpus = answer.cpus.iter().map(|cpu| {
-            let rows = cpu.interruptions.iter().map(|row| cure(row, cpu.cpu, context));
-            rows.collect::<Vec<Cure>>()
+    /// The cures of a watch. The context must not say that boot files cannot be edited: that decides about the command of the
+    /// boot line, not about its effect.
+    pub(crate) fn of(input: &PredictionInput, context: &CureContext) -> Cures {
+        let mut commands: Vec<(CureAction, Vec<String>)> = Vec::new();
+        let cpus = input.answer.cpus.iter().map(|cpu| {
+            let cures = cpu.interruptions.iter().map(|row| {
+                let mut found = cure(row, cpu.cpu, context);
+                if let Cure::Command { action, command, .. } = &mut found {
+                    if *action == CureAction::Boot {
+                        *command = input.context.boot_command().unwrap_or_default();
+                    }
+                    if let Err(why) = register(&mut commands, action, command, input.origin) {
+                        found = Cure::Nothing { why: why.to_owned() };
+                    }
+                }
+                found
+            });
+            cures.collect::<Vec<Cure>>()
         });
-        let cpus: Vec<Vec<Cure>> = cpus.collect();
-        let mut commands: Vec<(CureAction, String)> = Vec::new();
-        for cure in cpus.iter().flatten() {
-            if let Cure::Command { action, command, .. } = cure
-                && commands.iter().all(|(known, _)| known != action)
-            {
-                commands.push((action.clone(), command.clone()));
-            }
-        }
+        let cpus = cpus.collect();
         commands.sort_unstable_by(|(a, _), (b, _)| {
             let is_last = |action: &CureAction| *action == CureAction::Boot;
             is_last(a).cmp(&is_last(b)).then_with(|| a.cmp(b))
@@ -110,7 +102,7 @@ impl Cures {
             .into_iter()
             .filter(|profile| context.profile_command(*profile).is_some());
         let mut all: Vec<Proposal> = profiles.map(|profile| self.profile(context, profile)).collect();
-        all.extend(context.boot_command().map(|command| self.boot(command)));
+        all.extend(context.boot_command().map(|command| self.boot(vec![command])));
         let alone = self.commands.iter().filter(|(action, _)| *action != CureAction::Boot);
         all.extend(alone.map(|(action, command)| alone_of(action, command)));
         let each = self.commands.iter().map(|(action, command)| alone_of(action, command));
@@ -119,6 +111,10 @@ impl Cures {
             all.insert(0, Cures::everything(kept, left_out));
         }
         all
+    }
+
+    fn actions(&self) -> impl Iterator<Item = &CureAction> {
+        self.commands.iter().map(|(action, _)| action)
     }
 
     fn everything(kept: Vec<Proposal>, left_out: Vec<Proposal>) -> Proposal {
@@ -130,7 +126,7 @@ impl Cures {
                 commands: each().flat_map(|change| change.commands.clone()).collect(),
                 needs_reboot: each().any(|change| change.needs_reboot),
                 costs: costs_of(each()),
-                leaves_out: left_out.into_iter().map(|one| one.change.name).collect(),
+                excluded: left_out.into_iter().map(|one| one.change.name).collect(),
             },
             actions: kept.into_iter().flat_map(|one| one.actions).collect(),
         }
@@ -138,7 +134,6 @@ impl Cures {
 
     fn profile(&self, context: &CureContext, profile: Profile) -> Proposal {
         let included = |action: &&CureAction| context.profile_includes(profile, action);
-        let actions = self.commands.iter().map(|(action, _)| action);
         let costs = knobs::KNOBS.iter().filter(|knob| match knob.usage {
             KnobUse::From(first) => first <= profile && !context.absent.contains(knob.name),
             KnobUse::ByName => false,
@@ -150,23 +145,23 @@ impl Cures {
                 commands: context.profile_command(profile).into_iter().collect(),
                 needs_reboot: false,
                 costs: words(costs.map(|knob| knob.price)),
-                leaves_out: Vec::new(),
+                excluded: Vec::new(),
             },
-            actions: actions.filter(included).cloned().collect(),
+            actions: self.actions().filter(included).cloned().collect(),
         }
     }
 
-    fn boot(&self, command: String) -> Proposal {
+    fn boot(&self, commands: Vec<String>) -> Proposal {
         Proposal {
             change: ProposedChange {
                 kind: ProposalKind::Boot,
                 name: "boot line".to_owned(),
-                commands: vec![command],
+                commands,
                 needs_reboot: true,
                 costs: words([ParameterCost::Speed].into_iter()),
-                leaves_out: Vec::new(),
+                excluded: Vec::new(),
             },
-            actions: vec![CureAction::Boot],
+            actions: self.actions().filter(|action| on_boot_line(action)).cloned().collect(),
         }
     }
 
@@ -174,7 +169,7 @@ impl Cures {
         let parts: Vec<Proposal> = profile
             .map(|profile| self.profile(context, profile))
             .into_iter()
-            .chain(boot.then(|| self.boot(context.boot_command().unwrap_or_default())))
+            .chain(boot.then(|| self.boot(context.boot_command().into_iter().collect())))
             .collect();
         let names: Vec<&str> = parts.iter().map(|part| part.change.name.as_str()).collect();
         Proposal {
@@ -184,14 +179,14 @@ impl Cures {
                 commands: parts.iter().flat_map(|part| part.change.commands.clone()).collect(),
                 needs_reboot: boot,
                 costs: costs_of(parts.iter().map(|part| &part.change)),
-                leaves_out: Vec::new(),
+                excluded: Vec::new(),
             },
             actions: parts.into_iter().flat_map(|part| part.actions).collect(),
         }
     }
 }
 
-fn alone_of(action: &CureAction, command: &str) -> Proposal {
+fn alone_of(action: &CureAction, commands: &[String]) -> Proposal {
     let (kind, name, cost) = match action {
         CureAction::Partition => (ProposalKind::Partition, "partition".to_owned(), ParameterCost::None),
         CureAction::Boot => (ProposalKind::Boot, "boot line".to_owned(), ParameterCost::Speed),
@@ -210,12 +205,47 @@ fn alone_of(action: &CureAction, command: &str) -> Proposal {
         change: ProposedChange {
             kind,
             name,
-            commands: vec![command.to_owned()],
+            commands: commands.to_vec(),
             needs_reboot: kind == ProposalKind::Boot,
             costs: words([cost].into_iter()),
-            leaves_out: Vec::new(),
+            excluded: Vec::new(),
         },
         actions: vec![action.clone()],
+    }
+}
+
+/// The most changes that are predicted alone. In a partition, each thread that should leave is a change.
+const MOST_ALONE: usize = 128;
+
+/// Adds the command of an action, unless the action is not predicted; then the error is the reason.
+fn register(
+    commands: &mut Vec<(CureAction, Vec<String>)>,
+    action: &CureAction,
+    command: &str,
+    origin: WatchOrigin,
+) -> Result<(), &'static str> {
+    if origin == WatchOrigin::Recording && matches!(action, CureAction::Move(_)) {
+        return Err("a thread of the recording had to leave the partition; `quietcore blame` names those of now");
+    }
+    let is_full = commands.len() >= MOST_ALONE;
+    match commands.iter_mut().find(|(known, _)| known == action) {
+        Some((_, known)) if known.iter().all(|one| one != command) => known.push(command.to_owned()),
+        Some(_) => {}
+        None if is_full => return Err("too many different changes; this one is not predicted"),
+        None => commands.push((action.clone(), vec![command.to_owned()])),
+    }
+    Ok(())
+}
+
+/// Whether the suggested boot line (`isolcpus=managed_irq,domain,... irqaffinity=...`, with `nohz_full=` or `rcu_nocbs=`) also
+/// makes this change: tasks, unbound work and load balancing stay away from the CPUs, and so do interrupts.
+fn on_boot_line(action: &CureAction) -> bool {
+    match action {
+        CureAction::Boot | CureAction::Partition => true,
+        CureAction::Knob(text) => {
+            ["irq_affinity", "default_smp_affinity", "workqueue_cpumask"].contains(&text.as_str())
+        }
+        CureAction::Reapply | CureAction::Move(_) => false,
     }
 }
 

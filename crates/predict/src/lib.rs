@@ -6,10 +6,12 @@
 
 mod blocks;
 mod change;
+mod input;
 mod outcome;
 mod prediction;
 mod removal;
 
-pub use change::{ChangeSelection, ProposalKind, ProposedChange};
+pub use change::{ProposalKind, ProposedChange};
+pub use input::{ChangeSelection, PredictionInput, WatchOrigin};
 pub use outcome::{Estimate, GapQuantile, Outcome, SizeRate, WakeUpDelay};
-pub use prediction::{PredictedChange, Prediction, PredictionInput, PredictionRefusal, RemainingCause, predict};
+pub use prediction::{PredictedChange, Prediction, PredictionRefusal, RemainingCause, predict};

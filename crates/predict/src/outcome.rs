@@ -57,7 +57,7 @@ pub struct Outcome {
     /// Stolen time, in nanoseconds per second and CPU.
     pub stolen_ns_per_s: Estimate,
     /// Gaps by size.
-    pub gaps: Vec<SizeRate>,
+    pub gap_rates: Vec<SizeRate>,
     /// The longest gap that was seen, in nanoseconds; another watch may see a longer one.
     pub longest_ns: u64,
     /// Quantiles of the lengths. Those that need more gaps than were seen are absent.
@@ -102,7 +102,7 @@ pub(crate) fn outcome(sums: &WatchSums, upper: Option<&WatchSums>, scale: WatchS
     lengths.sort_unstable_by_key(|(length_ns, _)| *length_ns);
     Outcome {
         stolen_ns_per_s: scale.estimate(total[0], range(0)),
-        gaps: SIZES_NS
+        gap_rates: SIZES_NS
             .iter()
             .enumerate()
             .map(|(at, size_ns)| SizeRate {
@@ -127,12 +127,16 @@ fn unseen(total: &BlockSums, scale: WatchScale) -> BlockSums {
 }
 
 fn quantiles(lengths: &[(u64, f64)]) -> Vec<GapQuantile> {
-    let count = lengths.len();
+    let all: f64 = lengths.iter().map(|(_, weight)| weight).sum();
     QUANTILES
         .iter()
-        .filter(|percent| count * (100 - **percent) >= 100)
+        .filter(|percent| lengths.len() * (100 - **percent) >= 100)
         .filter_map(|percent| {
-            let (ns, _) = *lengths.get(count * percent / 100)?;
+            let mut left = all * *percent as f64 / 100.0;
+            let (ns, _) = *lengths.iter().find(|(_, weight)| {
+                left -= weight;
+                left < 0.0
+            })?;
             Some(GapQuantile {
                 share: *percent as f64 / 100.0,
                 ns,
@@ -142,7 +146,7 @@ fn quantiles(lengths: &[(u64, f64)]) -> Vec<GapQuantile> {
 }
 
 /// A wake-up within a gap waits for its end. So wake-ups from the first `length - d` of a gap are delayed by more than `d`:
-/// this finds the `d` that only the wanted share of the time exceeds. It equals a replay at every phase.
+/// this finds the `d` that only the given share of the time exceeds. It equals a replay at every phase.
 fn delays(lengths: &[(u64, f64)], watched_ns: u64) -> Vec<WakeUpDelay> {
     let delay = |share: f64| {
         let budget_ns = watched_ns as f64 * (1.0 - share);
@@ -176,7 +180,7 @@ mod tests {
 
     #[test]
     fn delays_equal_a_replay_of_wake_ups_at_every_phase() {
-        // Gaps of 1 to 300 us, 20 in a watch of 1 s.
+        // Gaps of 1 to 300 us, 20 in a watch of 100 ms.
         let lengths_ns: Vec<u64> = (0..20).map(|at| 1_000 + at * at * 800).collect();
         let watched_ns = 100_000_000;
         let mut replayed: Vec<u64> = vec![0; watched_ns as usize / 100];
@@ -212,9 +216,9 @@ mod tests {
             watched_ns: 10_000_000_000,
             longest_ns: 50_000,
         };
-        let empty = outcome(&WatchSums::new(1.0), None, scale);
+        let empty = outcome(&WatchSums::new(), None, scale);
         assert_eq!(
-            empty.gaps[0].per_s,
+            empty.gap_rates[0].per_s,
             Estimate {
                 value: 0.0,
                 low: 0.0,

@@ -1,16 +1,19 @@
 //! Predicts the outcome of each change from one watch.
 
 use crate::blocks::{BLOCKS, WatchSums, WatchTime, ranges, totals};
-use crate::change::{ChangeSelection, Cures, Proposal, ProposalKind, ProposedChange};
+use crate::change::{Cures, Proposal, ProposalKind, ProposedChange};
+use crate::input::{ChangeSelection, PredictionInput};
 use crate::outcome::{Estimate, Outcome, WatchScale, outcome};
 use crate::removal::for_each_remaining;
-use blame::{BlameResult, Confidence, CpuAnswer, Cure, CureAction, CureContext};
+use blame::{BlameResult, Confidence, CpuAnswer, Cure, CureAction, CureContext, Interruption};
 use machine::{CpuId, CpuSet};
 use observe::Class;
 use serde::Serialize;
 
 /// A change that was seen in fewer blocks of the watch than this needs a longer watch.
 const ENOUGH_BLOCKS: usize = 10;
+/// The number of events that fill about so many of 40 blocks.
+const ENOUGH_EVENTS: u64 = 12;
 
 /// The causes that remain are listed up to this number.
 const MOST_REMAINING: usize = 8;
@@ -18,25 +21,12 @@ const MOST_REMAINING: usize = 8;
 /// Knobs that move work to other CPUs instead of ending it.
 const MOVING_KNOBS: &[&str] = &["irq_affinity", "workqueue_cpumask", "rps_cpus", "rq_affinity"];
 
-/// What to predict from.
-#[derive(Clone, Copy, Debug)]
-pub struct PredictionInput<'a> {
-    /// The watch, with its individual gaps.
-    pub answer: &'a BlameResult,
-    /// The machine.
-    pub context: &'a CureContext,
-    /// The minimum length of a gap that the watch reported, in nanoseconds.
-    pub threshold_ns: u64,
-    /// Which changes to predict.
-    pub selection: ChangeSelection,
-}
-
 /// Why nothing can be predicted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PredictionRefusal {
     /// No CPU was watched for any time.
     NotWatched,
-    /// Gaps were counted, but not one is listed.
+    /// Gaps of a CPU were counted, but not one is listed.
     NoSingleGaps,
     /// The machine refuses the CPUs, for this reason.
     Refused(String),
@@ -57,7 +47,7 @@ pub struct Prediction {
     /// Events that the kernel lost: causes may be missing.
     pub lost_events: u64,
     /// Gaps at the end of the watch that are not listed because memory was full. The prediction covers the time before them.
-    pub left_out: u64,
+    pub unlisted_gaps: u64,
     /// Without any change.
     pub now: Outcome,
     /// The changes, those that remove most time first.
@@ -77,13 +67,15 @@ pub struct PredictedChange {
     pub change: ProposedChange,
     /// The stolen time that it removes, in nanoseconds per second and CPU.
     pub removed_ns_per_s: Estimate,
-    /// The part of it that moves to other CPUs, at most.
+    /// The time that moves to other CPUs, at most. It may exceed the time that is removed, because time without a known cause
+    /// then shows in its place.
     pub moved_ns_per_s: f64,
     /// The part of it whose cause is inferred, not traced.
     pub inferred_ns_per_s: f64,
     /// What is left.
     pub outcome: Outcome,
-    /// The watch that is needed for a reliable range, in nanoseconds, if this one is too short.
+    /// The watch that is needed for a reliable range, in nanoseconds. Absent if this one is long enough, and if nothing was
+    /// seen that the change removes.
     pub needs_watch_ns: Option<u64>,
 }
 
@@ -105,12 +97,12 @@ pub struct RemainingCause {
 /// A watch from which nothing can be predicted.
 pub fn predict(input: &PredictionInput) -> Result<Prediction, PredictionRefusal> {
     let answer = input.answer;
-    let is_listed = answer.cpus.iter().any(|cpu| !cpu.stories.is_empty());
     let gaps = sum(answer.cpus.iter().map(|cpu| cpu.gaps));
     if answer.cpus.iter().all(|cpu| cpu.duration_ns == 0) {
         return Err(PredictionRefusal::NotWatched);
     }
-    if !is_listed && gaps > 0 {
+    let is_missing = |cpu: &CpuAnswer| cpu.stories.is_empty() && cpu.gaps > 0;
+    if answer.cpus.iter().any(is_missing) {
         return Err(PredictionRefusal::NoSingleGaps);
     }
     if let Some(reason) = &input.context.refusal {
@@ -143,7 +135,7 @@ pub fn predict(input: &PredictionInput) -> Result<Prediction, PredictionRefusal>
         watched_ns: watch.times.iter().map(|time| time.duration_ns).max().unwrap_or(0),
         gaps,
         lost_events: sum(answer.cpus.iter().map(|cpu| cpu.lost_events)),
-        left_out: sum(answer.cpus.iter().map(|cpu| cpu.stories_left_out)),
+        unlisted_gaps: sum(answer.cpus.iter().map(|cpu| cpu.stories_left_out)),
         now: outcome(&watch.now, None, watch.scale),
         changes,
         remaining,
@@ -169,8 +161,8 @@ impl<'a> Watch<'a> {
             can_boot_set: None,
             ..input.context.clone()
         };
-        let cures = Cures::of(input.answer, &context);
-        let times: Vec<WatchTime> = input.answer.cpus.iter().map(time_of).collect();
+        let cures = Cures::of(input, &context);
+        let times = times_of(input.answer);
         let mut watch = Watch {
             input,
             cures,
@@ -180,7 +172,7 @@ impl<'a> Watch<'a> {
             },
             times,
             row_times: input.answer.cpus.iter().map(row_times).collect(),
-            now: WatchSums::new(1.0),
+            now: WatchSums::new(),
         };
         watch.now = watch.without(&|_, _| false);
         watch.scale.longest_ns = watch
@@ -195,14 +187,23 @@ impl<'a> Watch<'a> {
 
     /// The sums without the rows that the function accepts: index of the CPU, index of the row.
     fn without(&self, is_removed: &dyn Fn(usize, usize) -> bool) -> WatchSums {
-        let mut sums = WatchSums::new(self.exposure(self.time_of(is_removed)));
-        for (at, (cpu, time)) in self.input.answer.cpus.iter().zip(&self.times).enumerate() {
+        let mut sums = WatchSums::new();
+        let cpus = self.input.answer.cpus.iter().zip(&self.times).zip(&self.row_times);
+        for (at, ((cpu, time), row_times)) in cpus.enumerate() {
             let removed: Vec<bool> = (0..cpu.interruptions.len()).map(|row| is_removed(at, row)).collect();
+            let time = WatchTime {
+                exposure: exposure(row_times, &removed, time.duration_ns),
+                ..*time
+            };
             for_each_remaining(&cpu.stories, &removed, |gap| {
-                sums.add(gap, *time, self.input.threshold_ns)
+                sums.add(gap, time, self.input.threshold_ns)
             });
         }
         sums
+    }
+
+    fn row(&self, cpu: usize, row: usize) -> Option<&Interruption> {
+        self.input.answer.cpus.get(cpu)?.interruptions.get(row)
     }
 
     /// The time of the rows that the function accepts.
@@ -216,13 +217,6 @@ impl<'a> Watch<'a> {
         }))
     }
 
-    /// How much more time shows gaps without a known cause if that much explained time is removed.
-    fn exposure(&self, removed_ns: u64) -> f64 {
-        let explained_ns = self.time_of(&|_, _| true);
-        let exposed_ns = self.scale.watched_ns.saturating_sub(explained_ns);
-        1.0 + removed_ns as f64 / exposed_ns.max(1) as f64
-    }
-
     fn predicted(&self, proposal: Proposal) -> PredictedChange {
         let actions = proposal.actions;
         let cure = |cpu: usize, row: usize| match self.cures.cpus.get(cpu).and_then(|rows| rows.get(row)) {
@@ -231,12 +225,7 @@ impl<'a> Watch<'a> {
         };
         let is_removed = |cpu: usize, row: usize| cure(cpu, row).is_some_and(|action| actions.contains(action));
         let is_certain = |cpu: usize, row: usize| {
-            let row = self
-                .input
-                .answer
-                .cpus
-                .get(cpu)
-                .and_then(|cpu| cpu.interruptions.get(row));
+            let row = self.row(cpu, row);
             row.is_some_and(|row| row.confidence != Confidence::Inferred)
         };
         let left = self.without(&is_removed);
@@ -250,13 +239,8 @@ impl<'a> Watch<'a> {
             range.0 = ranges(&certain.less_than(&self.now))[0].0;
         }
         let moved = |cpu: usize, row: usize| {
-            let class = self
-                .input
-                .answer
-                .cpus
-                .get(cpu)
-                .and_then(|cpu| cpu.interruptions.get(row));
-            is_removed(cpu, row) && cure(cpu, row).is_some_and(|action| moves(action, class.map(|row| row.class)))
+            let class = self.row(cpu, row).map(|row| row.class);
+            is_removed(cpu, row) && cure(cpu, row).is_some_and(|action| moves(action, class))
         };
         let moved_ns = self.time_of(&moved);
         PredictedChange {
@@ -275,7 +259,7 @@ impl<'a> Watch<'a> {
         match blocks {
             0 => None,
             ENOUGH_BLOCKS..=BLOCKS => None,
-            few => Some(longest_ns.saturating_mul(ENOUGH_BLOCKS as u64).div_ceil(few as u64)),
+            few => Some(longest_ns.saturating_mul(ENOUGH_EVENTS).div_ceil(few as u64)),
         }
     }
 
@@ -321,6 +305,14 @@ fn sum(numbers: impl Iterator<Item = u64>) -> u64 {
     numbers.fold(0, u64::saturating_add)
 }
 
+/// How much more time of a CPU shows gaps without a known cause if these rows are removed.
+fn exposure(row_times: &[u64], is_removed: &[bool], watched_ns: u64) -> f64 {
+    let explained_ns = sum(row_times.iter().zip(is_removed).map(|(time_ns, _)| *time_ns));
+    let of_removed = row_times.iter().zip(is_removed).filter(|(_, removed)| **removed);
+    let removed_ns = sum(of_removed.map(|(time_ns, _)| *time_ns));
+    1.0 + removed_ns as f64 / watched_ns.saturating_sub(explained_ns).max(1) as f64
+}
+
 /// The time of each row in the listed gaps, and last the time without a row.
 fn row_times(cpu: &CpuAnswer) -> Vec<u64> {
     let mut times_ns = vec![0_u64; cpu.interruptions.len() + 1];
@@ -332,21 +324,20 @@ fn row_times(cpu: &CpuAnswer) -> Vec<u64> {
     times_ns
 }
 
-/// The time that the listed gaps cover. Gaps without a place in memory are the last ones, so the time before them counts.
-fn time_of(cpu: &CpuAnswer) -> WatchTime {
-    let first_ns = cpu.stories.first().map_or(0, |story| story.gap.start);
-    let last_ns = cpu.stories.last().map_or(0, |story| story.gap.end);
-    match cpu.stories_left_out {
-        0 => WatchTime {
-            // The watch starts before its first gap, and not so late that its end precedes the last one.
-            start_ns: first_ns.min(last_ns.saturating_sub(cpu.duration_ns)),
-            duration_ns: cpu.duration_ns,
+/// The time that the listed gaps of each CPU cover. All CPUs are watched at the same time, from the first gap on at the latest.
+/// Gaps that memory did not hold are the last ones, so the time before them counts.
+fn times_of(answer: &BlameResult) -> Vec<WatchTime> {
+    let first = |cpu: &CpuAnswer| cpu.stories.first().map(|story| story.gap.start);
+    let start_ns = answer.cpus.iter().filter_map(first).min().unwrap_or(0);
+    let time = |cpu: &CpuAnswer| WatchTime {
+        start_ns,
+        duration_ns: match (cpu.stories_left_out, cpu.stories.last()) {
+            (0, _) => cpu.duration_ns,
+            (_, last) => last.map_or(0, |story| story.gap.end.saturating_sub(start_ns)),
         },
-        _ => WatchTime {
-            start_ns: first_ns,
-            duration_ns: last_ns.saturating_sub(first_ns),
-        },
-    }
+        exposure: 1.0,
+    };
+    answer.cpus.iter().map(time).collect()
 }
 
 /// Whether a change moves interruptions of this class to other CPUs instead of ending them.

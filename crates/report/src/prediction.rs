@@ -30,22 +30,26 @@ pub struct PredictionDocument<'a> {
     pub findings: &'a [Finding],
 }
 
-/// The verdict in one line.
+/// The verdict: one line.
 #[must_use]
 pub fn prediction_verdict(prediction: &Prediction) -> String {
     let cpus = &prediction.cpus;
     let now = per_second(prediction.now.stolen_ns_per_s.value);
+    let now = match cpus.len() {
+        1 => format!("CPU {cpus}: {now} of each second stolen"),
+        _ => format!("CPU {cpus}: {now} of each second stolen, on average"),
+    };
     match prediction.changes.first().filter(|change| is_effective(change)) {
         Some(best) => {
             let left = per_second(best.outcome.stolen_ns_per_s.value);
             let name = match best.change.kind {
-                ProposalKind::Everything => "all changes together leave".to_owned(),
+                ProposalKind::Everything => "all safe changes together leave".to_owned(),
                 _ => format!("{} leaves", safe(&best.change.name)),
             };
-            format!("CPU {cpus}: {now} of each second stolen; {name} {left}")
+            format!("{now}; {name} {left}\n")
         }
-        None if prediction.gaps == 0 => format!("CPU {cpus}: no gap was seen, so there is nothing to gain"),
-        None => format!("CPU {cpus}: {now} of each second stolen; no predicted change removes any of it"),
+        None if prediction.gaps == 0 => format!("CPU {cpus}: no gap was seen, so there is nothing to gain\n"),
+        None => format!("{now}; no predicted change removes any of it\n"),
     }
 }
 
@@ -53,7 +57,7 @@ pub fn prediction_verdict(prediction: &Prediction) -> String {
 #[must_use]
 pub fn prediction_text(prediction: &Prediction, style: Style) -> String {
     let mut text = ReportText::new(style);
-    text.wrapped_as(TextRole::Head, 0, 2, &prediction_verdict(prediction));
+    text.wrapped_as(TextRole::Head, 0, 2, prediction_verdict(prediction).trim_end());
     let best = prediction.changes.first().filter(|change| is_effective(change));
     if let Some(best) = best {
         writeln!(text);
@@ -76,22 +80,23 @@ fn evidence(text: &mut ReportText, prediction: &Prediction) {
     writeln!(text);
     let gaps = counted(usize::try_from(prediction.gaps).unwrap_or(usize::MAX), "gap");
     let watched = format!(
-        "Watched for {}: {gaps}. Ranges are those of another watch of this length, in nine of ten cases.",
+        "Watched for {}: {gaps}. With the same load, another watch of this length lies in the range in nine of ten \
+         cases.",
         time(prediction.watched_ns)
     );
     text.wrapped_as(TextRole::Quiet, 0, 2, &watched);
     if prediction.lost_events > 0 {
-        let lost = "The kernel lost events: causes may be missing, and then their time counts as unexplained. Watch again \
-                    with a larger --buffer.";
+        let lost = "The kernel lost events: causes may be missing, and then their time counts as unexplained. Record \
+                    with `blame --gaps FILE` and a larger --buffer, and use --from FILE.";
         text.wrapped_as(TextRole::Warning, 0, 2, lost);
     }
-    if prediction.left_out > 0 {
-        let left_out = "Memory did not hold all gaps: the prediction uses those before it was full. `blame --gaps FILE` with a \
-                        larger --memory records more.";
+    if prediction.unlisted_gaps > 0 {
+        let left_out = "Memory did not hold all gaps: the prediction uses those before it was full. Record with `blame \
+                        --gaps FILE` and a larger --memory, and use --from FILE.";
         text.wrapped_as(TextRole::Warning, 0, 2, left_out);
     }
-    let has_causes = prediction.changes.iter().any(is_effective) || !prediction.remaining.is_empty();
-    if prediction.gaps > 0 && !has_causes {
+    let explained = prediction.now.stolen_ns_per_s.value - prediction.unexplained_ns_per_s;
+    if prediction.gaps > 0 && explained < 1.0 {
         text.wrapped_as(
             TextRole::Warning,
             0,
@@ -120,7 +125,7 @@ fn table(text: &mut ReportText, prediction: &Prediction) {
 
 fn numbers(text: &mut ReportText, outcome: &Outcome, name: &str) {
     let stolen = outcome.stolen_ns_per_s;
-    let gaps = outcome.gaps.first().map_or(0.0, |gaps| gaps.per_s.value);
+    let gaps = outcome.gap_rates.first().map_or(0.0, |gaps| gaps.per_s.value);
     writeln!(
         text,
         "{:>9} {:>19} {:>8} {:>9}  {}",
@@ -144,10 +149,10 @@ fn remarks(change: &PredictedChange) -> String {
     if !change.change.costs.is_empty() {
         remarks.push(format!("costs {}", change.change.costs.join(", ")));
     }
-    if !change.change.leaves_out.is_empty() {
+    if !change.change.excluded.is_empty() {
         remarks.push(format!(
-            "without {} (costs safety)",
-            safe(&change.change.leaves_out.join(", "))
+            "without {}, which has risks",
+            safe(&change.change.excluded.join(", "))
         ));
     }
     if change.moved_ns_per_s >= 1.0 {
@@ -175,12 +180,20 @@ fn delays(text: &mut ReportText, now: &Outcome, best: &PredictedChange) {
         .filter(|(now, _)| now.ns > 0)
         .map(|(now, with)| {
             let percent = ((1.0 - now.share) * 10_000.0).round() / 100.0;
-            format!("{percent}% by {} or more (then {})", time(now.ns), time(with.ns))
+            format!(
+                "{percent}% by at least {} ({} with the first change)",
+                time(now.ns),
+                time(with.ns)
+            )
         })
         .collect();
     if !shares.is_empty() {
         writeln!(text);
-        text.wrapped(0, 2, &format!("Gaps delay periodic wake-ups: {}.", shares.join(", ")));
+        text.wrapped(
+            0,
+            2,
+            &format!("Periodic wake-ups that gaps delay: {}.", shares.join(", ")),
+        );
     }
 }
 

@@ -1,8 +1,7 @@
-//! What `predict` says about a partition comes true: programs that share the CPU leave it, and what it said would remain
-//! remains.
+//! `predict` names the programs that a partition moves away, and they are gone when it is applied.
 //!
 //! The times are those of an emulator, which stops one CPU while it runs another. So the claims are about what is named; how
-//! much remains is only noted.
+//! much time remains is only recorded.
 
 use crate::kernels::{K6_1, K7};
 use crate::records::GuestRecords;

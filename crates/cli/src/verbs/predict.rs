@@ -24,10 +24,10 @@ pub struct Args {
     /// How long to watch; rare interruptions need a longer watch
     #[arg(long = "for", value_name = "TIME", value_parser = parse_duration, default_value = "30s")]
     duration: Duration,
-    /// Predict only this profile, with --boot together with the boot line
+    /// Predict only this profile; with --boot, also the boot line
     #[arg(long, value_name = "PROFILE")]
     profile: Option<ProfileWord>,
-    /// Predict only the boot line, with --profile together with the profile
+    /// Predict only the boot line; with --profile, also the profile
     #[arg(long)]
     boot: bool,
     /// Read a captured machine: a directory or an archive (see `quietcore snapshot`)
@@ -59,7 +59,8 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
     let text = prediction_text(&report.prediction, screen.style());
     screen.report(&prediction_verdict(&report.prediction), &text);
     screen.text(&findings_text(&report.findings, screen.detail(), screen.style()));
-    Ok(Status::Done)
+    report.notes.iter().for_each(|note| screen.note(note));
+    Ok(report.status)
 }
 
 /// Watches now.

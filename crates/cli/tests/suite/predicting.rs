@@ -119,7 +119,7 @@ fn a_recording_of_a_captured_machine_is_predicted() {
         found.unwrap_or_else(|| panic!("no {name}: {changes:?}")).clone()
     };
     // 990 ticks of 3 us and 10 interrupts of 20 us, in 10 s.
-    assert_eq!(of("boot line")["removed_ns_per_s"]["value"], 297_000.0);
+    assert_eq!(of("boot line")["removed_ns_per_s"]["value"], 297_000.0, "the ticks");
     assert_eq!(of("watchdog_cpumask")["removed_ns_per_s"]["value"], 20_000.0);
     assert_eq!(of("profile balanced")["outcome"]["longest_ns"], 3_000);
     assert_eq!(of("boot line")["needs_reboot"], true);
@@ -128,7 +128,8 @@ fn a_recording_of_a_captured_machine_is_predicted() {
     assert!(screen.starts_with("CPU 3: 317 us of each second stolen; "), "{screen}");
     assert!(screen.contains("\nNext:\n  quietcore apply --cpus 3"), "{screen}");
     let verdict = text(&recorded.predict(&["-q"]).stdout);
-    assert_eq!(verdict.lines().count(), 1, "{verdict}");
+    assert_eq!(verdict.matches('\n').count(), 1, "{verdict:?}");
+    assert!(verdict.ends_with('\n'), "{verdict:?}");
     let both = text(&recorded.predict(&["--profile", "strict", "--boot"]).stdout);
     assert!(both.contains("  profile strict + boot line\n"), "{both}");
     assert!(!both.contains("watchdog_cpumask"), "{both}");
@@ -160,7 +161,7 @@ fn a_recording_of_another_machine_is_refused() {
         );
         let message = text(&output.stderr);
         assert!(
-            message.contains("is not from this machine") && message.contains(why),
+            message.contains("does not fit this machine") && message.contains(why),
             "{message}"
         );
     }
@@ -200,6 +201,15 @@ fn what_is_no_recording_is_refused_and_no_number_is_printed() {
         let message = text(&output.stderr);
         assert!(message.contains(why) && message.contains("blame --gaps"), "{message}");
     }
+    let of_program = report::blame_gaps(&watched(3), "CLOCK_MONOTONIC_RAW", None, &recorded.environment());
+    fs::write(&recorded.file, of_program).unwrap();
+    let output = recorded.predict(&[]);
+    assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
+    assert!(
+        text(&output.stderr).contains("a program was watched"),
+        "{}",
+        text(&output.stderr)
+    );
     fs::write(&recorded.file, [0xff, 0xfe]).unwrap();
     assert_eq!(recorded.predict(&[]).status.code(), Some(2));
     let mut sums_only = watched(3);

@@ -1,10 +1,10 @@
 //! Tests which interruptions a change removes, and what is left.
 
 use crate::support::{SECOND_NS, row, story, watch};
-use blame::{BlameResult, Class, Confidence, CureContext};
+use blame::{BlameResult, Class, Confidence, CureContext, InterruptionSubject};
 use machine::CpuSet;
 use plan::{Intent, PartitionName, Profile};
-use predict::{ChangeSelection, PredictedChange, Prediction, PredictionInput, ProposalKind, predict};
+use predict::{ChangeSelection, PredictedChange, Prediction, PredictionInput, ProposalKind, WatchOrigin, predict};
 
 /// Ticks need the boot line, the watchdog's interrupt a knob, the balancer a partition; a system call has no cure.
 fn rows() -> Vec<blame::Interruption> {
@@ -49,6 +49,7 @@ fn predicted(answer: &BlameResult, context: &CureContext, selection: ChangeSelec
         context,
         threshold_ns: 1_000,
         selection,
+        origin: WatchOrigin::Now,
     };
     predict(&input).unwrap()
 }
@@ -74,13 +75,13 @@ fn each_change_removes_what_it_stops() {
     assert_eq!(prediction.gaps, 2_511);
     for (name, removed_ns_per_s, gaps_per_s, longest_ns) in [
         ("everything below", 1_145_000.0, 0.1, 350_000),
-        ("boot line", 500_000.0, 126.1, 350_000),
+        ("boot line", 1_125_000.0, 1.1, 350_000),
         ("partition", 625_000.0, 251.1, 350_000),
         ("watchdog_cpumask", 20_000.0, 250.1, 350_000),
     ] {
         let change = of(&prediction, name);
         assert_eq!(change.removed_ns_per_s.value, removed_ns_per_s, "{name}");
-        assert_eq!(change.outcome.gaps[0].per_s.value, gaps_per_s, "{name}");
+        assert_eq!(change.outcome.gap_rates[0].per_s.value, gaps_per_s, "{name}");
         assert_eq!(change.outcome.longest_ns, longest_ns, "{name}");
     }
     assert_eq!(prediction.changes[0].change.kind, ProposalKind::Everything);
@@ -136,6 +137,66 @@ fn an_active_partition_leaves_only_what_it_does_not_do_yet() {
 }
 
 #[test]
+fn threads_of_a_recording_are_not_moved() {
+    let mut preempting = row(Class::Preemption, "make");
+    preempting.subject = InterruptionSubject::Thread(4_711);
+    let stories = (0..50_u64).map(|step| story(step * 100_000_000, &[(50_000, Some(0))]));
+    let answer = watch(10 * SECOND_NS, vec![preempting], stories.collect());
+    let context = CureContext {
+        in_force: vec![Intent::new(
+            PartitionName::default(),
+            CpuSet::range(3, 3),
+            Profile::Strict,
+        )],
+        ..context()
+    };
+    let now = predicted(&answer, &context, ChangeSelection::Each);
+    assert_eq!(
+        of(&now, "move thread 4711").change.commands,
+        ["quietcore move --back --pid 4711"]
+    );
+    let input = PredictionInput {
+        answer: &answer,
+        context: &context,
+        threshold_ns: 1_000,
+        selection: ChangeSelection::Each,
+        origin: WatchOrigin::Recording,
+    };
+    let earlier = predict(&input).unwrap();
+    assert!(
+        names(&earlier).iter().all(|name| !name.starts_with("move")),
+        "{:?}",
+        names(&earlier)
+    );
+    assert_eq!(earlier.remaining[0].name, "make");
+}
+
+#[test]
+fn the_same_change_of_two_partitions_has_a_command_for_each() {
+    let cpu = |cpu| {
+        let stories = (0..50_u64).map(|step| story(step * 100_000_000, &[(50_000, Some(0))]));
+        let mut answer = watch(10 * SECOND_NS, vec![row(Class::MachineCheck, "mce")], stories.collect());
+        answer.cpus[0].cpu = cpu;
+        answer.cpus.remove(0)
+    };
+    let active = |name: &str, cpu| {
+        let name = PartitionName::new(name).unwrap();
+        Intent::new(name, CpuSet::range(cpu, cpu), Profile::Balanced)
+    };
+    let context = CureContext {
+        requested: CpuSet::range(2, 3),
+        in_force: vec![active("a", 2), active("b", 3)],
+        ..CureContext::default()
+    };
+    let answer = BlameResult {
+        cpus: vec![cpu(2), cpu(3)],
+    };
+    let prediction = predicted(&answer, &context, ChangeSelection::Each);
+    let commands = &of(&prediction, "check_interval").change.commands;
+    assert_eq!(commands.len(), 2, "{commands:?}");
+}
+
+#[test]
 fn a_selection_is_one_change() {
     let selection = ChangeSelection::Only {
         profile: Some(Profile::Minimal),
@@ -163,8 +224,10 @@ fn a_boot_line_that_cannot_be_edited_is_predicted_too() {
     };
     let prediction = predicted(&mixed(), &context, ChangeSelection::Each);
     let boot = of(&prediction, "boot line");
-    assert_eq!(boot.removed_ns_per_s.value, 500_000.0);
+    assert_eq!(boot.removed_ns_per_s.value, 1_125_000.0);
     assert_eq!(boot.change.commands, ["quietcore plan --cpus 3"]);
+    let commands = &of(&prediction, "everything below").change.commands;
+    assert_eq!(commands.last().map(String::as_str), Some("quietcore plan --cpus 3"));
 }
 
 #[test]
@@ -173,10 +236,18 @@ fn inferred_causes_widen_the_range_to_no_effect() {
     answer.cpus[0].interruptions[0].confidence = Confidence::Inferred;
     let prediction = predicted(&answer, &context(), ChangeSelection::Each);
     let boot = of(&prediction, "boot line");
-    assert_eq!(boot.removed_ns_per_s.value, 500_000.0);
-    assert_eq!(boot.removed_ns_per_s.low, 0.0);
+    assert_eq!(boot.removed_ns_per_s.value, 1_125_000.0);
+    assert!(
+        (400_000.0..=625_000.0).contains(&boot.removed_ns_per_s.low),
+        "only the balancer is certain: {boot:?}"
+    );
     assert_eq!(boot.inferred_ns_per_s, 500_000.0);
-    assert!(boot.outcome.stolen_ns_per_s.high >= 1_180_000.0);
+    assert!(boot.outcome.stolen_ns_per_s.high >= 555_000.0);
+    let all_inferred = of(&prediction, "watchdog_cpumask");
+    assert!(
+        all_inferred.removed_ns_per_s.low > 0.0,
+        "another row does not matter: {all_inferred:?}"
+    );
 }
 
 #[test]
@@ -191,10 +262,10 @@ fn rare_interruptions_need_a_longer_watch() {
     );
     let prediction = predicted(&answer, &context(), ChangeSelection::Each);
     let knob = of(&prediction, "watchdog_cpumask");
-    assert_eq!(knob.needs_watch_ns, Some(50 * SECOND_NS));
+    assert_eq!(knob.needs_watch_ns, Some(60 * SECOND_NS));
     assert_eq!(
-        knob.outcome.gaps[0].per_s.high, 0.3,
-        "none left is no proof that none comes"
+        knob.outcome.gap_rates[0].per_s.high, 0.3,
+        "zero remaining gaps do not exclude later ones"
     );
     assert_eq!(knob.removed_ns_per_s.low, 0.0);
 }
@@ -206,7 +277,7 @@ fn without_gaps_nothing_is_removed_and_the_bound_is_the_time() {
         &context(),
         ChangeSelection::Each,
     );
-    assert_eq!(prediction.now.gaps[0].per_s.high, 0.1);
+    assert_eq!(prediction.now.gap_rates[0].per_s.high, 0.1);
     assert!(
         prediction
             .changes
@@ -227,7 +298,7 @@ fn gaps_that_memory_did_not_hold_shorten_the_watch() {
         "{}",
         prediction.watched_ns
     );
-    let rate = of(&prediction, "partition").outcome.gaps[0].per_s.value;
+    let rate = of(&prediction, "partition").outcome.gap_rates[0].per_s.value;
     assert!((250.0..252.0).contains(&rate), "{rate}");
 }
 
@@ -251,6 +322,24 @@ fn removed_time_exposes_unexplained_time() {
     assert_eq!(prediction.now.stolen_ns_per_s.value, 600_000_000.0);
     let partition = of(&prediction, "partition");
     assert_eq!(partition.outcome.stolen_ns_per_s.value, 200_000_000.0);
-    assert_eq!(partition.outcome.gaps[0].per_s.value, 200.0);
+    assert_eq!(partition.outcome.gap_rates[0].per_s.value, 200.0);
     assert_eq!(partition.moved_ns_per_s, 500_000_000.0);
+}
+
+#[test]
+fn time_removed_on_one_cpu_exposes_nothing_on_another() {
+    let program = (0..1_000_u64).map(|step| story(step * 10_000_000, &[(5_000_000, Some(0))]));
+    let mut both = watch(10 * SECOND_NS, vec![row(Class::Preemption, "make")], program.collect());
+    let outside = (0..1_000_u64).map(|step| story(step * 10_000_000, &[(1_000_000, None)]));
+    let mut other = watch(10 * SECOND_NS, Vec::new(), outside.collect()).cpus.remove(0);
+    other.cpu = 2;
+    both.cpus.insert(0, other);
+    let context = CureContext {
+        requested: CpuSet::range(2, 3),
+        ..CureContext::default()
+    };
+    let prediction = predicted(&both, &context, ChangeSelection::Each);
+    // Per CPU: half of a tenth of the time.
+    assert_eq!(of(&prediction, "partition").outcome.stolen_ns_per_s.value, 50_000_000.0);
+    assert_eq!(prediction.now.stolen_ns_per_s.value, 300_000_000.0);
 }

@@ -3,7 +3,7 @@
 use crate::support::{SECOND_NS, row, story, watch};
 use blame::{Class, CureContext, GapStory};
 use machine::CpuSet;
-use predict::{ChangeSelection, Estimate, PredictionInput, predict};
+use predict::{ChangeSelection, Estimate, PredictionInput, WatchOrigin, predict};
 
 /// A random sequence that is the same in each run.
 struct MadeRandom(u64);
@@ -73,12 +73,13 @@ fn coverage(seconds: u64, bursts: &BurstRate) -> [f64; 2] {
                 profile: None,
                 boot: true,
             },
+            origin: WatchOrigin::Now,
         };
         let outcome = predict(&input).unwrap().changes.remove(0).outcome;
         let later = gaps(&mut random, seconds, false, bursts);
         let stolen_ns: u64 = later.iter().map(|story| story.gap.end - story.gap.start).sum();
         let measured = [stolen_ns as f64, later.len() as f64].map(|sum| sum / seconds as f64);
-        let ranges = [outcome.stolen_ns_per_s, outcome.gaps[0].per_s];
+        let ranges = [outcome.stolen_ns_per_s, outcome.gap_rates[0].per_s];
         for ((count, measured), Estimate { low, high, .. }) in inside.iter_mut().zip(measured).zip(ranges) {
             *count += u32::from(low <= measured && measured <= high);
         }

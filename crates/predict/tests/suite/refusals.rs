@@ -4,7 +4,7 @@ use crate::support::{SECOND_NS, row, story, watch};
 use blame::{BlameResult, Class, CureContext};
 use machine::CpuSet;
 use plan::{Intent, PartitionName, Profile};
-use predict::{ChangeSelection, PredictionInput, PredictionRefusal, predict};
+use predict::{ChangeSelection, PredictionInput, PredictionRefusal, WatchOrigin, predict};
 
 fn refusal(answer: &BlameResult, context: &CureContext, selection: ChangeSelection) -> PredictionRefusal {
     let input = PredictionInput {
@@ -12,6 +12,7 @@ fn refusal(answer: &BlameResult, context: &CureContext, selection: ChangeSelecti
         context,
         threshold_ns: 0,
         selection,
+        origin: WatchOrigin::Now,
     };
     predict(&input).unwrap_err()
 }

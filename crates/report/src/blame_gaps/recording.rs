@@ -7,11 +7,11 @@ use ::blame::{
 use measure::Environment;
 use observe::Class;
 use serde::Deserialize;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use thiserror::Error;
 
-/// The most CPUs of a file. A watch of more gaps is only limited by the size of the file.
-const MOST_CPUS: usize = 8_192;
+/// Linux supports no more CPUs (`NR_CPUS`).
+const MOST_CPUS: u32 = 8_192;
 
 /// A watch, as its file describes it.
 #[derive(Debug)]
@@ -90,14 +90,16 @@ pub fn read_blame_gaps(text: &str) -> Result<GapRecording, GapRecordingError> {
         let wrong = |why: String| GapRecordingError::Line { line: at + 1, why };
         match serde_json::from_str::<RecordedGap>(text) {
             Ok(gap) => {
-                if cpus.len() >= MOST_CPUS && !cpus.contains_key(&gap.cpu) {
-                    return Err(wrong(format!("more than {MOST_CPUS} CPUs")));
+                if gap.cpu >= MOST_CPUS {
+                    return Err(wrong(format!("no machine has CPU {}", gap.cpu)));
                 }
                 let cpu = cpus.entry(gap.cpu).or_default();
                 cpu.add(gap).map_err(|why| wrong(why.to_owned()))?;
             }
             Err(error) => {
-                let trailer = serde_json::from_str::<GapTrailer>(text).map_err(|_| wrong(error.to_string()))?;
+                let is_last = text.starts_with("{\"clock\"");
+                let trailer = serde_json::from_str::<GapTrailer>(text);
+                let trailer = trailer.map_err(|of_last| wrong(if is_last { of_last } else { error }.to_string()))?;
                 return match lines.next() {
                     Some((at, _)) => Err(GapRecordingError::Line {
                         line: at + 1,
@@ -115,6 +117,12 @@ fn finish(mut cpus: HashMap<u32, RecordedCpu>, trailer: GapTrailer) -> Result<Ga
     let environment = trailer.environment.ok_or(GapRecordingError::Older)?;
     if trailer.watched.is_empty() {
         return Err(GapRecordingError::Older);
+    }
+    let mut known = BTreeSet::new();
+    for cpu in trailer.watched.iter().map(|watched| watched.cpu) {
+        if cpu >= MOST_CPUS || !known.insert(cpu) {
+            return Err(GapRecordingError::Contradiction { cpu });
+        }
     }
     let watched = trailer.watched.into_iter().map(|watched| {
         let recorded = cpus.remove(&watched.cpu).unwrap_or_default();

@@ -14,7 +14,7 @@ fn outcome(stolen_ns_per_s: f64, gaps: f64, longest_ns: u64) -> Outcome {
             low: stolen_ns_per_s * 0.9,
             high: stolen_ns_per_s * 1.2,
         },
-        gaps: vec![SizeRate {
+        gap_rates: vec![SizeRate {
             from_ns: 0,
             per_s: Estimate {
                 value: gaps,
@@ -41,7 +41,7 @@ fn change(kind: ProposalKind, name: &str, commands: &[&str], removed: f64, outco
             commands: commands.iter().map(|&command| command.to_owned()).collect(),
             needs_reboot: kind == ProposalKind::Boot,
             costs: Vec::new(),
-            leaves_out: Vec::new(),
+            excluded: Vec::new(),
         },
         removed_ns_per_s: Estimate {
             value: removed,
@@ -66,7 +66,7 @@ fn prediction() -> Prediction {
         outcome(80_000.0, 0.5, 9_000),
     );
     all.change.needs_reboot = true;
-    all.change.leaves_out = vec!["cpu_cycle".to_owned()];
+    all.change.excluded = vec!["cpu_cycle".to_owned()];
     all.moved_ns_per_s = 12_000.0;
     let mut boot = change(
         ProposalKind::Boot,
@@ -89,7 +89,7 @@ fn prediction() -> Prediction {
         watched_ns: 30_000_000_000,
         gaps: 7_530,
         lost_events: 0,
-        left_out: 0,
+        unlisted_gaps: 0,
         now: outcome(1_180_000.0, 251.0, 350_000),
         changes: vec![
             all,
@@ -115,20 +115,20 @@ fn prediction() -> Prediction {
 #[test]
 fn changes_are_listed_best_first_with_what_they_need() {
     let expected = "\
-CPU 3: 1.2 ms of each second stolen; all changes together leave 80 us
+CPU 3: 1.2 ms of each second stolen; all safe changes together leave 80 us
 
 Next:
   quietcore apply --cpus 3 --with stat_interval
   quietcore boot set --cpus 3
 
-Watched for 30 s: 7,530 gaps. Ranges are those of another watch of this
-  length, in nine of ten cases.
+Watched for 30 s: 7,530 gaps. With the same load, another watch of this length
+  lies in the range in nine of ten cases.
 
  stolen/s               range   gaps/s   longest  with
    1.2 ms     1.1 ms - 1.4 ms      251    350 us  no change
     80 us       72 us - 96 us      0.5      9 us  everything below
-            needs a reboot; without cpu_cycle (costs safety); moves up to 12 us
-            to other CPUs
+            needs a reboot; without cpu_cycle, which has risks; moves up to 12
+            us to other CPUs
    180 us     162 us - 216 us      3.0     40 us  boot line
             needs a reboot; costs speed
    1.1 ms     972 us - 1.3 ms      250    350 us  stat_interval
@@ -136,8 +136,8 @@ Watched for 30 s: 7,530 gaps. Ranges are those of another watch of this
    1.2 ms     1.1 ms - 1.4 ms      251    350 us  profile minimal
             no effect seen
 
-Gaps delay periodic wake-ups: 0.1% by 35 us or more (then 900 ns), 0.01% by
-  175 us or more (then 4.5 us).
+Periodic wake-ups that gaps delay: 0.1% by at least 35 us (900 ns with the
+  first change), 0.01% by at least 175 us (4.5 us with the first change).
 
 No change removes:
     30 us  firmware: no cure is known
@@ -147,10 +147,10 @@ No change removes:
 }
 
 #[test]
-fn what_limits_a_prediction_is_said_first() {
+fn limits_of_a_prediction_are_reported_first() {
     let mut limited = prediction();
     limited.lost_events = 3;
-    limited.left_out = 7;
+    limited.unlisted_gaps = 7;
     let text = prediction_text(&limited, Style::Plain);
     let table = text.find("stolen/s").unwrap();
     for words in ["lost events", "Memory did not hold"] {
@@ -166,13 +166,14 @@ fn a_watch_without_gaps_or_causes_promises_nothing() {
     quiet.remaining.clear();
     assert_eq!(
         prediction_verdict(&quiet),
-        "CPU 3: no gap was seen, so there is nothing to gain"
+        "CPU 3: no gap was seen, so there is nothing to gain\n"
     );
     let mut unexplained = prediction();
     unexplained
         .changes
         .retain(|change| change.removed_ns_per_s.value == 0.0);
     unexplained.remaining.clear();
+    unexplained.unexplained_ns_per_s = unexplained.now.stolen_ns_per_s.value;
     let text = prediction_text(&unexplained, Style::Plain);
     assert!(text.contains("no predicted change removes any of it"), "{text}");
     assert!(text.contains("No gap has a known cause"), "{text}");

@@ -1,0 +1,43 @@
+//! Defines what is predicted, and from what.
+
+use blame::{BlameResult, CureContext};
+use plan::Profile;
+
+/// What to predict from.
+#[derive(Clone, Copy, Debug)]
+pub struct PredictionInput<'a> {
+    /// The watch, with its individual gaps.
+    pub answer: &'a BlameResult,
+    /// The machine.
+    pub context: &'a CureContext,
+    /// The minimum length of a gap that the watch reported, in nanoseconds.
+    pub threshold_ns: u64,
+    /// Which changes to predict.
+    pub selection: ChangeSelection,
+    /// When it was watched.
+    pub origin: WatchOrigin,
+}
+
+/// When a watch was made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WatchOrigin {
+    /// Now: its threads still run.
+    Now,
+    /// Earlier: its threads may have ended, and their numbers may belong to others.
+    Recording,
+}
+
+/// Which changes to predict.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ChangeSelection {
+    /// Each change alone, each profile, the boot line, and all together.
+    #[default]
+    Each,
+    /// One change: this profile, the boot line, or both.
+    Only {
+        /// The profile.
+        profile: Option<Profile>,
+        /// Whether the boot line is part of it.
+        boot: bool,
+    },
+}
