@@ -267,7 +267,10 @@ fn the_page_has_the_answer_and_an_unwritable_path_is_reported_first() {
         .output()
         .unwrap();
     assert!(!output.status.success(), "{output:?}");
-    assert!(began.elapsed() < Duration::from_secs(50), "it is said before the run");
+    assert!(
+        began.elapsed() < Duration::from_secs(50),
+        "it is reported before the run"
+    );
 }
 
 #[test]

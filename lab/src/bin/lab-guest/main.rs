@@ -50,7 +50,7 @@ const USAGE: &str = "usage: lab-guest VERB ...
   scrape ADDRESS                  ask for /metrics there; prints the first line of the answer
   scribble FILE TEXT SECONDS      write TEXT there again and again; prints how often
   ask SOCKET TEXT                 say TEXT to a daemon and print its answer
-  logged LOG FROM SECONDS ID SUBJECT   when `appeared` and then `gone` of that stands in a log of watch behind its first FROM
+  logged LOG FROM SECONDS ID SUBJECT   when `appeared` and then `gone` of it is in a log of watch after its first FROM
                                   lines, in seconds since boot, or never
   truth [--only NAME,NAME] ...    disturb a CPU in every known way while blame watches; a table of what it said
   terminal COMMAND...             run on a terminal of its own and print what was drawn
