@@ -106,6 +106,26 @@ pub struct Interruption {
     pub subject: InterruptionSubject,
 }
 
+impl Interruption {
+    /// A row that has not occurred yet, traced, without a culprit, a cure and a number.
+    #[must_use]
+    pub fn new(class: Class, name: impl Into<String>) -> Interruption {
+        Interruption {
+            class,
+            name: name.into(),
+            count: 0,
+            total_ns: 0,
+            max_ns: 0,
+            transition_ns: 0,
+            culprit: None,
+            confidence: Confidence::Traced,
+            fix: String::new(),
+            why: String::new(),
+            subject: InterruptionSubject::None,
+        }
+    }
+}
+
 /// The source of the gaps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -78,17 +78,9 @@ impl InterruptionRows {
             None => {
                 let place = self.rows.len();
                 self.rows.push(Interruption {
-                    class: key.class,
-                    name: key.name.clone(),
-                    count: 0,
-                    total_ns: 0,
-                    max_ns: 0,
-                    transition_ns: 0,
                     culprit: key.culprit.as_ref().and(context.culprit.clone()),
-                    confidence: Confidence::Traced,
-                    fix: String::new(),
-                    why: String::new(),
                     subject: context.subject(),
+                    ..Interruption::new(key.class, key.name.clone())
                 });
                 self.threads.push(HashSet::new());
                 self.places.insert(key, place);
@@ -158,21 +150,11 @@ impl InterruptionRows {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::answer::InterruptionSubject;
 
     fn row() -> Interruption {
         Interruption {
-            class: Class::SoftBlock,
-            name: "BLOCK".to_owned(),
             count: 1,
-            total_ns: 0,
-            max_ns: 0,
-            transition_ns: 0,
-            culprit: None,
-            confidence: Confidence::Traced,
-            fix: String::new(),
-            why: String::new(),
-            subject: InterruptionSubject::None,
+            ..Interruption::new(Class::SoftBlock, "BLOCK")
         }
     }
 

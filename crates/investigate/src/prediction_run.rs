@@ -85,18 +85,15 @@ pub fn predict_watch(
     if !report.is_complete {
         notes.push("interrupted: the prediction is based on the time until then\n".to_owned());
     }
-    let watch = RecordedWatch {
-        answer: &report.answer,
+    let watch = EndedWatch {
+        answer: report.answer,
         threshold_ns: report.threshold_ns.unwrap_or(0),
+        environment: report.environment,
         origin: WatchOrigin::Now,
-    };
-    let predicted = predicted(&watch, session, selection)?;
-    Ok(PredictionReport {
         notes,
         status: report.status,
-        environment: report.environment,
-        ..predicted
-    })
+    };
+    watch.predicted(session, selection)
 }
 
 /// Predicts from a file of `blame --gaps`.
@@ -138,17 +135,15 @@ pub fn predict_recording(
             "record it without --pid, --tid and a command: `quietcore blame --gaps FILE`",
         ));
     };
-    let watch = RecordedWatch {
-        answer: &recording.answer,
+    let watch = EndedWatch {
+        answer: recording.answer,
         threshold_ns,
-        origin: WatchOrigin::Recording,
-    };
-    let predicted = predicted(&watch, session, selection)?;
-    Ok(PredictionReport {
-        notes,
         environment: recording.environment,
-        ..predicted
-    })
+        origin: WatchOrigin::Recording,
+        notes,
+        status: Status::Done,
+    };
+    watch.predicted(session, selection)
 }
 
 const RECORD_AGAIN: &str = "record the gaps with `quietcore blame --gaps FILE`";
@@ -179,31 +174,43 @@ fn watched_cpus(answer: &BlameResult) -> CpuSet {
     answer.cpus.iter().map(|cpu| CpuId(cpu.cpu)).collect()
 }
 
-/// A watch with its gaps.
-struct RecordedWatch<'a> {
-    answer: &'a BlameResult,
+/// A watch with its gaps, and what limits it.
+struct EndedWatch {
+    answer: BlameResult,
     threshold_ns: u64,
+    environment: Environment,
     origin: WatchOrigin,
+    notes: Vec<String>,
+    status: Status,
 }
 
-fn predicted(
-    watch: &RecordedWatch,
-    session: &Session,
-    selection: ChangeSelection,
-) -> Result<PredictionReport, Failure> {
-    let cpus = watched_cpus(watch.answer);
-    let machine = session.machine();
-    let findings = findings_of_plan(session, &machine, &cpus, selection);
-    let context = cure_context(session, machine, &cpus, &BlameQuestion::default());
-    let input = PredictionInput {
-        answer: watch.answer,
-        context: &context,
-        threshold_ns: watch.threshold_ns,
-        selection,
-        origin: watch.origin,
-    };
+impl EndedWatch {
+    fn predicted(self, session: &Session, selection: ChangeSelection) -> Result<PredictionReport, Failure> {
+        let cpus = watched_cpus(&self.answer);
+        let machine = session.machine();
+        let findings = findings_of_plan(session, &machine, &cpus, selection);
+        let context = cure_context(session, machine, &cpus, &BlameQuestion::default());
+        let input = PredictionInput {
+            answer: &self.answer,
+            context: &context,
+            threshold_ns: self.threshold_ns,
+            selection,
+            origin: self.origin,
+        };
+        let prediction = predict::predict(&input).map_err(|refusal| failure(refusal, &cpus))?;
+        Ok(PredictionReport {
+            environment: self.environment,
+            prediction,
+            findings,
+            notes: self.notes,
+            status: self.status,
+        })
+    }
+}
+
+fn failure(refusal: PredictionRefusal, cpus: &CpuSet) -> Failure {
     let what = format!("nothing can be predicted for CPU {cpus}");
-    let prediction = predict::predict(&input).map_err(|refusal| match refusal {
+    match refusal {
         PredictionRefusal::NotWatched => Failure::unable(what, "no CPU was watched for any time", RECORD_AGAIN),
         PredictionRefusal::NoSingleGaps => Failure::unable(
             what,
@@ -216,14 +223,7 @@ fn predicted(
             "a partition there already has this profile or a higher one, or the CPUs are in several partitions",
             "leave out --profile to see what else can be changed",
         ),
-    })?;
-    Ok(PredictionReport {
-        environment: Environment::default(),
-        prediction,
-        findings,
-        notes: Vec::new(),
-        status: Status::Done,
-    })
+    }
 }
 
 fn findings_of_plan(session: &Session, machine: &Machine, cpus: &CpuSet, selection: ChangeSelection) -> Vec<Finding> {

@@ -2,6 +2,7 @@
 
 use crate::input::{ChangeSelection, PredictionInput, WatchOrigin};
 use blame::{Cure, CureAction, CureContext, cure};
+use observe::Class;
 use plan::Profile;
 use plan::knobs::{self, KnobUse};
 use plan::parameters::ParameterCost;
@@ -49,6 +50,37 @@ pub struct ProposedChange {
     pub excluded: Vec<String>,
 }
 
+impl ProposedChange {
+    /// A change that costs nothing, takes effect at once, and has no command yet.
+    fn new(kind: ProposalKind, name: impl Into<String>) -> ProposedChange {
+        ProposedChange {
+            kind,
+            name: name.into(),
+            commands: Vec::new(),
+            needs_reboot: false,
+            costs: Vec::new(),
+            excluded: Vec::new(),
+        }
+    }
+
+    /// All these changes as one.
+    fn joined<'a>(
+        kind: ProposalKind,
+        name: impl Into<String>,
+        all: impl Iterator<Item = &'a ProposedChange> + Clone,
+    ) -> ProposedChange {
+        let costs = COSTS.iter().map(|(_, word)| *word);
+        ProposedChange {
+            commands: all.clone().flat_map(|change| change.commands.clone()).collect(),
+            needs_reboot: all.clone().any(|change| change.needs_reboot),
+            costs: costs
+                .filter(|word| all.clone().any(|change| change.costs.contains(word)))
+                .collect(),
+            ..ProposedChange::new(kind, name)
+        }
+    }
+}
+
 /// A change and the cures that it includes.
 #[derive(Debug)]
 pub(crate) struct Proposal {
@@ -60,18 +92,23 @@ pub(crate) struct Proposal {
 pub(crate) struct Cures {
     /// By CPU and row.
     pub(crate) cpus: Vec<Vec<Cure>>,
-    /// Each action once, in order, with its commands: one for each partition. The boot line comes last: the others take effect at once.
+    /// Each action once, in order, with its commands: one for each partition. The boot line comes last, because the others take
+    /// effect at once.
     commands: Vec<(CureAction, Vec<String>)>,
 }
 
 impl Cures {
-    /// The cures of a watch. The context must not say that boot files cannot be edited: that decides about the command of the
-    /// boot line, not about its effect.
-    pub(crate) fn of(input: &PredictionInput, context: &CureContext) -> Cures {
+    /// The cures of a watch.
+    pub(crate) fn of(input: &PredictionInput) -> Cures {
+        let context = CureContext {
+            // Whether boot files can be edited decides about the command of the boot line, not about its effect.
+            can_boot_set: None,
+            ..input.context.clone()
+        };
         let mut commands: Vec<(CureAction, Vec<String>)> = Vec::new();
         let cpus = input.answer.cpus.iter().map(|cpu| {
             let cures = cpu.interruptions.iter().map(|row| {
-                let mut found = cure(row, cpu.cpu, context);
+                let mut found = cure(row, cpu.cpu, &context);
                 if let Cure::Command { action, command, .. } = &mut found {
                     if *action == CureAction::Boot {
                         *command = input.context.boot_command().unwrap_or_default();
@@ -102,7 +139,7 @@ impl Cures {
             .into_iter()
             .filter(|profile| context.profile_command(*profile).is_some());
         let mut all: Vec<Proposal> = profiles.map(|profile| self.profile(context, profile)).collect();
-        all.extend(context.boot_command().map(|command| self.boot(vec![command])));
+        all.extend(context.boot_command().map(|command| self.boot(command)));
         let alone = self.commands.iter().filter(|(action, _)| *action != CureAction::Boot);
         all.extend(alone.map(|(action, command)| alone_of(action, command)));
         let each = self.commands.iter().map(|(action, command)| alone_of(action, command));
@@ -121,12 +158,8 @@ impl Cures {
         let each = || kept.iter().map(|one| &one.change);
         Proposal {
             change: ProposedChange {
-                kind: ProposalKind::Everything,
-                name: "everything below".to_owned(),
-                commands: each().flat_map(|change| change.commands.clone()).collect(),
-                needs_reboot: each().any(|change| change.needs_reboot),
-                costs: costs_of(each()),
                 excluded: left_out.into_iter().map(|one| one.change.name).collect(),
+                ..ProposedChange::joined(ProposalKind::Everything, "all safe changes", each())
             },
             actions: kept.into_iter().flat_map(|one| one.actions).collect(),
         }
@@ -140,28 +173,19 @@ impl Cures {
         });
         Proposal {
             change: ProposedChange {
-                kind: ProposalKind::Profile,
-                name: format!("profile {profile:?}").to_lowercase(),
-                commands: context.profile_command(profile).into_iter().collect(),
-                needs_reboot: false,
                 costs: words(costs.map(|knob| knob.price)),
-                excluded: Vec::new(),
+                commands: context.profile_command(profile).into_iter().collect(),
+                ..ProposedChange::new(ProposalKind::Profile, format!("profile {profile:?}").to_lowercase())
             },
             actions: self.actions().filter(included).cloned().collect(),
         }
     }
 
-    fn boot(&self, commands: Vec<String>) -> Proposal {
+    /// The boot line, with what its other parameters stop too.
+    fn boot(&self, command: String) -> Proposal {
         Proposal {
-            change: ProposedChange {
-                kind: ProposalKind::Boot,
-                name: "boot line".to_owned(),
-                commands,
-                needs_reboot: true,
-                costs: words([ParameterCost::Speed].into_iter()),
-                excluded: Vec::new(),
-            },
             actions: self.actions().filter(|action| on_boot_line(action)).cloned().collect(),
+            ..alone_of(&CureAction::Boot, &[command])
         }
     }
 
@@ -169,18 +193,20 @@ impl Cures {
         let parts: Vec<Proposal> = profile
             .map(|profile| self.profile(context, profile))
             .into_iter()
-            .chain(boot.then(|| self.boot(context.boot_command().into_iter().collect())))
+            .chain(
+                context
+                    .boot_command()
+                    .filter(|_| boot)
+                    .map(|command| self.boot(command)),
+            )
             .collect();
         let names: Vec<&str> = parts.iter().map(|part| part.change.name.as_str()).collect();
         Proposal {
-            change: ProposedChange {
-                kind: ProposalKind::Selection,
-                name: names.join(" + "),
-                commands: parts.iter().flat_map(|part| part.change.commands.clone()).collect(),
-                needs_reboot: boot,
-                costs: costs_of(parts.iter().map(|part| &part.change)),
-                excluded: Vec::new(),
-            },
+            change: ProposedChange::joined(
+                ProposalKind::Selection,
+                names.join(" + "),
+                parts.iter().map(|part| &part.change),
+            ),
             actions: parts.into_iter().flat_map(|part| part.actions).collect(),
         }
     }
@@ -189,6 +215,7 @@ impl Cures {
 fn alone_of(action: &CureAction, commands: &[String]) -> Proposal {
     let (kind, name, cost) = match action {
         CureAction::Partition => (ProposalKind::Partition, "partition".to_owned(), ParameterCost::None),
+        // The price of nohz_full=, the costliest of its parameters (`plan::parameters`).
         CureAction::Boot => (ProposalKind::Boot, "boot line".to_owned(), ParameterCost::Speed),
         CureAction::Reapply => (ProposalKind::Reapply, "apply again".to_owned(), ParameterCost::None),
         CureAction::Move(pid) => (ProposalKind::Move, format!("move thread {pid}"), ParameterCost::None),
@@ -203,12 +230,10 @@ fn alone_of(action: &CureAction, commands: &[String]) -> Proposal {
     };
     Proposal {
         change: ProposedChange {
-            kind,
-            name,
             commands: commands.to_vec(),
             needs_reboot: kind == ProposalKind::Boot,
             costs: words([cost].into_iter()),
-            excluded: Vec::new(),
+            ..ProposedChange::new(kind, name)
         },
         actions: vec![action.clone()],
     }
@@ -237,15 +262,28 @@ fn register(
     Ok(())
 }
 
+const KNOBS_ON_BOOT_LINE: &[&str] = &["irq_affinity", "workqueue_cpumask"];
+
 /// Whether the suggested boot line (`isolcpus=managed_irq,domain,... irqaffinity=...`, with `nohz_full=` or `rcu_nocbs=`) also
-/// makes this change: tasks, unbound work and load balancing stay away from the CPUs, and so do interrupts.
+/// makes this change: tasks, unbound work (`kernel/workqueue.c`, `workqueue_init_early`), load balancing and interrupts stay
+/// away from the CPUs.
 fn on_boot_line(action: &CureAction) -> bool {
     match action {
         CureAction::Boot | CureAction::Partition => true,
-        CureAction::Knob(text) => {
-            ["irq_affinity", "default_smp_affinity", "workqueue_cpumask"].contains(&text.as_str())
-        }
+        CureAction::Knob(text) => KNOBS_ON_BOOT_LINE.contains(&text.as_str()),
         CureAction::Reapply | CureAction::Move(_) => false,
+    }
+}
+
+/// Knobs that move work to other CPUs instead of ending it.
+const MOVING_KNOBS: &[&str] = &["irq_affinity", "workqueue_cpumask", "rps_cpus", "rq_affinity"];
+
+/// Whether a change moves interruptions of this class to other CPUs instead of ending them.
+pub(crate) fn moves(action: &CureAction, class: Option<Class>) -> bool {
+    match action {
+        CureAction::Partition | CureAction::Reapply | CureAction::Move(_) => class != Some(Class::SoftSched),
+        CureAction::Knob(text) => MOVING_KNOBS.contains(&text.split('=').next().unwrap_or(text)),
+        CureAction::Boot => matches!(class, Some(Class::Device | Class::SoftRcu | Class::KernelThread)),
     }
 }
 
@@ -259,12 +297,6 @@ impl Proposal {
     }
 }
 
-/// The costs of all changes together.
-fn costs_of<'a>(changes: impl Iterator<Item = &'a ProposedChange> + Clone) -> Vec<&'static str> {
-    let has = |word: &&'static str| changes.clone().any(|change| change.costs.contains(word));
-    COSTS.iter().map(|(_, word)| *word).filter(has).collect()
-}
-
 const COSTS: [(ParameterCost, &str); 4] = [
     (ParameterCost::Speed, "speed"),
     (ParameterCost::Power, "power"),
@@ -275,4 +307,16 @@ const COSTS: [(ParameterCost, &str); 4] = [
 fn words(costs: impl Iterator<Item = ParameterCost> + Clone) -> Vec<&'static str> {
     let has = |(cost, _): &&(ParameterCost, &'static str)| costs.clone().any(|one| one == *cost);
     COSTS.iter().filter(has).map(|(_, word)| *word).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_knobs_that_are_named_here_exist() {
+        for name in KNOBS_ON_BOOT_LINE.iter().chain(MOVING_KNOBS) {
+            assert!(knobs::knob(name).is_some_and(|knob| knob.name == *name), "{name}");
+        }
+    }
 }

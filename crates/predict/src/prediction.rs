@@ -1,13 +1,12 @@
 //! Predicts the outcome of each change from one watch.
 
 use crate::blocks::{BLOCKS, WatchSums, WatchTime, ranges, totals};
-use crate::change::{Cures, Proposal, ProposalKind, ProposedChange};
+use crate::change::{Cures, Proposal, ProposalKind, ProposedChange, moves};
 use crate::input::{ChangeSelection, PredictionInput};
 use crate::outcome::{Estimate, Outcome, WatchScale, outcome};
 use crate::removal::for_each_remaining;
-use blame::{BlameResult, Confidence, CpuAnswer, Cure, CureAction, CureContext, Interruption};
+use blame::{BlameResult, Confidence, CpuAnswer, Cure, Interruption};
 use machine::{CpuId, CpuSet};
-use observe::Class;
 use serde::Serialize;
 
 /// A change that was seen in fewer blocks of the watch than this needs a longer watch.
@@ -18,9 +17,6 @@ const ENOUGH_EVENTS: u64 = 12;
 /// The causes that remain are listed up to this number.
 const MOST_REMAINING: usize = 8;
 
-/// Knobs that move work to other CPUs instead of ending it.
-const MOVING_KNOBS: &[&str] = &["irq_affinity", "workqueue_cpumask", "rps_cpus", "rq_affinity"];
-
 /// Why nothing can be predicted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PredictionRefusal {
@@ -30,7 +26,7 @@ pub enum PredictionRefusal {
     NoSingleGaps,
     /// The machine refuses the CPUs, for this reason.
     Refused(String),
-    /// A partition already has the requested profile, or a higher one.
+    /// A partition already has the requested profile or a higher one, or the CPUs are in several partitions.
     AlreadyActive,
 }
 
@@ -156,12 +152,7 @@ struct Watch<'a> {
 
 impl<'a> Watch<'a> {
     fn new(input: &'a PredictionInput<'a>) -> Watch<'a> {
-        let context = CureContext {
-            // Whether the boot line can be edited decides about the command, not about its effect.
-            can_boot_set: None,
-            ..input.context.clone()
-        };
-        let cures = Cures::of(input, &context);
+        let cures = Cures::of(input);
         let times = times_of(input.answer);
         let mut watch = Watch {
             input,
@@ -338,13 +329,4 @@ fn times_of(answer: &BlameResult) -> Vec<WatchTime> {
         exposure: 1.0,
     };
     answer.cpus.iter().map(time).collect()
-}
-
-/// Whether a change moves interruptions of this class to other CPUs instead of ending them.
-fn moves(action: &CureAction, class: Option<Class>) -> bool {
-    match action {
-        CureAction::Partition | CureAction::Reapply | CureAction::Move(_) => class != Some(Class::SoftSched),
-        CureAction::Knob(text) => MOVING_KNOBS.contains(&text.split('=').next().unwrap_or(text)),
-        CureAction::Boot => matches!(class, Some(Class::Device | Class::SoftRcu | Class::KernelThread)),
-    }
 }

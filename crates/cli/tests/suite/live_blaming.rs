@@ -94,11 +94,11 @@ fn gaps_and_events_are_joined_on_every_supported_clock() {
             let cpu = &answer["cpus"][0];
             check_accounts(cpu);
             // If the clocks did not match, gaps would be attributed to the thread before or after them, or to none.
-            let (explained, nobodys) = long_gaps(&std::fs::read_to_string(file.path()).unwrap());
+            let (explained, threadless) = long_gaps(&std::fs::read_to_string(file.path()).unwrap());
             let whole = explained.iter().filter(|percent| **percent >= 90).count();
             assert!(
-                explained.len() >= 10 && whole * 2 >= explained.len() && nobodys * 2 < explained.len(),
-                "{clock}: {nobodys} of nobody, {explained:?} of {cpu}"
+                explained.len() >= 10 && whole * 2 >= explained.len() && threadless * 2 < explained.len(),
+                "{clock}: {threadless} without a thread, {explained:?} of {cpu}"
             );
         }
     });
@@ -110,7 +110,7 @@ fn gaps_and_events_are_joined_on_every_supported_clock() {
 /// Only the trace names the disturber. If the clocks do not match, each gap that the probe saw counts as unexplained.
 /// The host of a virtual machine causes some unexplained gaps, but fewer than the disturber.
 fn long_gaps(file: &str) -> (Vec<u64>, usize) {
-    let (mut his, mut nobodys) = (Vec::new(), 0);
+    let (mut his, mut threadless) = (Vec::new(), 0);
     for line in file.lines() {
         let gap: Value = serde_json::from_str(line).unwrap();
         let Some(parts) = gap["parts"].as_array() else {
@@ -122,10 +122,10 @@ fn long_gaps(file: &str) -> (Vec<u64>, usize) {
         if parts.iter().any(|part| part["name"] == "disturber") {
             his.push(percent);
         } else if percent < 90 && length(&gap) >= 500_000 {
-            nobodys += 1;
+            threadless += 1;
         }
     }
-    (his, nobodys)
+    (his, threadless)
 }
 
 /// The file of single gaps agrees with the rows: the same number of gaps, and the same total time for each name.

@@ -2,7 +2,7 @@
 
 use crate::support::captured::CaptureFixture;
 use crate::support::schemas::document;
-use blame::{BlameResult, Class, Confidence, CpuAnswer, Gap, GapStory, Interruption, InterruptionSubject, StoryPiece};
+use blame::{BlameResult, Class, CpuAnswer, Gap, GapStory, Interruption, StoryPiece};
 use measure::Environment;
 use serde_json::Value;
 use std::fs;
@@ -13,19 +13,6 @@ const MACHINE: &str = "8x86-2p2c2t-v2-7";
 
 /// Ten seconds of a CPU: a tick each 10 ms, and every second an interrupt of the watchdog.
 fn watched(cpu: u32) -> BlameResult {
-    let row = |class, name: &str| Interruption {
-        class,
-        name: name.to_owned(),
-        count: 0,
-        total_ns: 0,
-        max_ns: 0,
-        transition_ns: 0,
-        culprit: None,
-        confidence: Confidence::Traced,
-        fix: String::new(),
-        why: String::new(),
-        subject: InterruptionSubject::None,
-    };
     let story = |start: u64, length_ns: u64, row: usize| {
         let gap = Gap {
             start,
@@ -51,8 +38,8 @@ fn watched(cpu: u32) -> BlameResult {
             duration_ns: 10_000_000_000,
             gaps: stories.len() as u64,
             interruptions: vec![
-                row(Class::Tick, "tick_nohz_handler"),
-                row(Class::Nmi, "perf_event_nmi_handler"),
+                Interruption::new(Class::Tick, "tick_nohz_handler"),
+                Interruption::new(Class::Nmi, "perf_event_nmi_handler"),
             ],
             stories,
             ..CpuAnswer::default()

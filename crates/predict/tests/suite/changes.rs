@@ -1,18 +1,18 @@
 //! Tests which interruptions a change removes, and what is left.
 
-use crate::support::{SECOND_NS, row, story, watch};
-use blame::{BlameResult, Class, Confidence, CureContext, InterruptionSubject};
+use crate::support::{SECOND_NS, story, watch};
+use blame::{BlameResult, Class, Confidence, CureContext, Interruption, InterruptionSubject};
 use machine::CpuSet;
 use plan::{Intent, PartitionName, Profile};
 use predict::{ChangeSelection, PredictedChange, Prediction, PredictionInput, ProposalKind, WatchOrigin, predict};
 
 /// Ticks need the boot line, the watchdog's interrupt a knob, the balancer a partition; a system call has no cure.
-fn rows() -> Vec<blame::Interruption> {
+fn rows() -> Vec<Interruption> {
     vec![
-        row(Class::Tick, "tick_nohz_handler"),
-        row(Class::Nmi, "perf_event_nmi_handler"),
-        row(Class::SoftSched, "SCHED"),
-        row(Class::Firmware, "firmware"),
+        Interruption::new(Class::Tick, "tick_nohz_handler"),
+        Interruption::new(Class::Nmi, "perf_event_nmi_handler"),
+        Interruption::new(Class::SoftSched, "SCHED"),
+        Interruption::new(Class::Firmware, "firmware"),
     ]
 }
 
@@ -74,7 +74,7 @@ fn each_change_removes_what_it_stops() {
     assert_eq!(prediction.now.stolen_ns_per_s.value, 1_180_000.0);
     assert_eq!(prediction.gaps, 2_511);
     for (name, removed_ns_per_s, gaps_per_s, longest_ns) in [
-        ("everything below", 1_145_000.0, 0.1, 350_000),
+        ("all safe changes", 1_145_000.0, 0.1, 350_000),
         ("boot line", 1_125_000.0, 1.1, 350_000),
         ("partition", 625_000.0, 251.1, 350_000),
         ("watchdog_cpumask", 20_000.0, 250.1, 350_000),
@@ -117,7 +117,7 @@ fn an_active_partition_leaves_only_what_it_does_not_do_yet() {
         ..context()
     };
     let prediction = predicted(&mixed(), &context, ChangeSelection::Each);
-    assert_eq!(names(&prediction)[0], "everything below");
+    assert_eq!(names(&prediction)[0], "all safe changes");
     assert!(
         !names(&prediction).contains(&"profile balanced"),
         "{:?}",
@@ -138,7 +138,7 @@ fn an_active_partition_leaves_only_what_it_does_not_do_yet() {
 
 #[test]
 fn threads_of_a_recording_are_not_moved() {
-    let mut preempting = row(Class::Preemption, "make");
+    let mut preempting = Interruption::new(Class::Preemption, "make");
     preempting.subject = InterruptionSubject::Thread(4_711);
     let stories = (0..50_u64).map(|step| story(step * 100_000_000, &[(50_000, Some(0))]));
     let answer = watch(10 * SECOND_NS, vec![preempting], stories.collect());
@@ -175,7 +175,11 @@ fn threads_of_a_recording_are_not_moved() {
 fn the_same_change_of_two_partitions_has_a_command_for_each() {
     let cpu = |cpu| {
         let stories = (0..50_u64).map(|step| story(step * 100_000_000, &[(50_000, Some(0))]));
-        let mut answer = watch(10 * SECOND_NS, vec![row(Class::MachineCheck, "mce")], stories.collect());
+        let mut answer = watch(
+            10 * SECOND_NS,
+            vec![Interruption::new(Class::MachineCheck, "mce")],
+            stories.collect(),
+        );
         answer.cpus[0].cpu = cpu;
         answer.cpus.remove(0)
     };
@@ -226,7 +230,7 @@ fn a_boot_line_that_cannot_be_edited_is_predicted_too() {
     let boot = of(&prediction, "boot line");
     assert_eq!(boot.removed_ns_per_s.value, 1_125_000.0);
     assert_eq!(boot.change.commands, ["quietcore plan --cpus 3"]);
-    let commands = &of(&prediction, "everything below").change.commands;
+    let commands = &of(&prediction, "all safe changes").change.commands;
     assert_eq!(commands.last().map(String::as_str), Some("quietcore plan --cpus 3"));
 }
 
@@ -306,7 +310,7 @@ fn gaps_that_memory_did_not_hold_shorten_the_watch() {
 /// watch cannot see what the hypervisor takes from it.
 #[test]
 fn removed_time_exposes_unexplained_time() {
-    let rows = vec![row(Class::Preemption, "make")];
+    let rows = vec![Interruption::new(Class::Preemption, "make")];
     let stories = (0..1_000_u64).flat_map(|step| {
         let at = step * 10_000_000;
         [
@@ -329,7 +333,11 @@ fn removed_time_exposes_unexplained_time() {
 #[test]
 fn time_removed_on_one_cpu_exposes_nothing_on_another() {
     let program = (0..1_000_u64).map(|step| story(step * 10_000_000, &[(5_000_000, Some(0))]));
-    let mut both = watch(10 * SECOND_NS, vec![row(Class::Preemption, "make")], program.collect());
+    let mut both = watch(
+        10 * SECOND_NS,
+        vec![Interruption::new(Class::Preemption, "make")],
+        program.collect(),
+    );
     let outside = (0..1_000_u64).map(|step| story(step * 10_000_000, &[(1_000_000, None)]));
     let mut other = watch(10 * SECOND_NS, Vec::new(), outside.collect()).cpus.remove(0);
     other.cpu = 2;

@@ -1,7 +1,7 @@
 //! Compares ranges with later watches of the same made machine: nine of ten must lie inside.
 
-use crate::support::{SECOND_NS, row, story, watch};
-use blame::{Class, CureContext, GapStory};
+use crate::support::{SECOND_NS, story, watch};
+use blame::{Class, CureContext, GapStory, Interruption};
 use machine::CpuSet;
 use predict::{ChangeSelection, Estimate, PredictionInput, WatchOrigin, predict};
 
@@ -63,7 +63,10 @@ fn coverage(seconds: u64, bursts: &BurstRate) -> [f64; 2] {
     let mut random = MadeRandom(7);
     let mut inside = [0_u32; 2];
     for _ in 0..TRIALS {
-        let rows = vec![row(Class::Tick, "tick"), row(Class::Firmware, "firmware")];
+        let rows = vec![
+            Interruption::new(Class::Tick, "tick"),
+            Interruption::new(Class::Firmware, "firmware"),
+        ];
         let answer = watch(seconds * SECOND_NS, rows, gaps(&mut random, seconds, true, bursts));
         let input = PredictionInput {
             answer: &answer,

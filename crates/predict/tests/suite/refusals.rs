@@ -1,7 +1,7 @@
 //! Tests watches from which nothing can be predicted.
 
-use crate::support::{SECOND_NS, row, story, watch};
-use blame::{BlameResult, Class, CureContext};
+use crate::support::{SECOND_NS, story, watch};
+use blame::{BlameResult, Class, CureContext, Interruption};
 use machine::CpuSet;
 use plan::{Intent, PartitionName, Profile};
 use predict::{ChangeSelection, PredictionInput, PredictionRefusal, WatchOrigin, predict};
@@ -19,7 +19,7 @@ fn refusal(answer: &BlameResult, context: &CureContext, selection: ChangeSelecti
 
 #[test]
 fn watches_that_show_nothing_are_refused() {
-    let tick = || vec![row(Class::Tick, "tick")];
+    let tick = || vec![Interruption::new(Class::Tick, "tick")];
     let good = watch(SECOND_NS, tick(), vec![story(0, &[(2_000, Some(0))])]);
     let context = CureContext {
         requested: CpuSet::range(3, 3),

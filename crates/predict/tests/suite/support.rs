@@ -1,29 +1,12 @@
 //! Makes watches.
 
-use blame::{BlameResult, Class, Confidence, CpuAnswer, Gap, GapStory, Interruption, InterruptionSubject, StoryPiece};
+use blame::{BlameResult, CpuAnswer, Gap, GapStory, Interruption, StoryPiece};
 
 /// Nanoseconds of a second.
 pub const SECOND_NS: u64 = 1_000_000_000;
 
 /// The start of every watch.
 pub const START_NS: u64 = 5_000_000_000;
-
-/// A row without a time.
-pub fn row(class: Class, name: &str) -> Interruption {
-    Interruption {
-        class,
-        name: name.to_owned(),
-        count: 0,
-        total_ns: 0,
-        max_ns: 0,
-        transition_ns: 0,
-        culprit: None,
-        confidence: Confidence::Traced,
-        fix: String::new(),
-        why: String::new(),
-        subject: InterruptionSubject::None,
-    }
-}
 
 /// A gap that starts so many nanoseconds after the start of the watch: its pieces, each with its length and its row.
 pub fn story(offset_ns: u64, pieces: &[(u64, Option<usize>)]) -> GapStory {

@@ -182,23 +182,20 @@ impl RecordedCpu {
         let confidence = part.confidence.unwrap_or(Confidence::Inferred);
         let key = (class, part.name, part.culprit, confidence, part.subject);
         let rows = &mut self.answer.interruptions;
-        let row = *self.rows.entry(key.clone()).or_insert_with(|| {
-            let (class, name, culprit, confidence, subject) = key;
-            rows.push(Interruption {
-                class,
-                name,
-                count: 0,
-                total_ns: 0,
-                max_ns: 0,
-                transition_ns: 0,
-                culprit,
-                confidence,
-                fix: String::new(),
-                why: String::new(),
-                subject,
-            });
-            rows.len() - 1
-        });
+        let row = match self.rows.get(&key) {
+            Some(row) => *row,
+            None => {
+                let (class, name, culprit, confidence, subject) = key.clone();
+                rows.push(Interruption {
+                    culprit,
+                    confidence,
+                    subject,
+                    ..Interruption::new(class, name)
+                });
+                self.rows.insert(key, rows.len() - 1);
+                rows.len() - 1
+            }
+        };
         if let Some(row) = rows.get_mut(row) {
             row.count += 1;
             row.total_ns += length_ns;

@@ -60,7 +60,7 @@ fn prediction() -> Prediction {
     let boot = "quietcore boot set --cpus 3";
     let mut all = change(
         ProposalKind::Everything,
-        "everything below",
+        "all safe changes",
         &[apply, boot],
         1_100_000.0,
         outcome(80_000.0, 0.5, 9_000),
@@ -126,7 +126,7 @@ Watched for 30 s: 7,530 gaps. With the same load, another watch of this length
 
  stolen/s               range   gaps/s   longest  with
    1.2 ms     1.1 ms - 1.4 ms      251    350 us  no change
-    80 us       72 us - 96 us      0.5      9 us  everything below
+    80 us       72 us - 96 us      0.5      9 us  all safe changes
             needs a reboot; without cpu_cycle, which has risks; moves up to 12
             us to other CPUs
    180 us     162 us - 216 us      3.0     40 us  boot line
