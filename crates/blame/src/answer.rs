@@ -193,7 +193,10 @@ impl CpuAnswer {
             .into_iter()
             .enumerate()
             .collect();
-        rows.sort_by(|(_, a), (_, b)| b.total_ns.cmp(&a.total_ns).then_with(|| a.name.cmp(&b.name)));
+        rows.sort_unstable_by(|(first, a), (second, b)| {
+            let order = b.total_ns.cmp(&a.total_ns).then_with(|| a.name.cmp(&b.name));
+            order.then(first.cmp(second))
+        });
         let mut places = vec![0; rows.len()];
         for (new, (old, _)) in rows.iter().enumerate() {
             if let Some(place) = places.get_mut(*old) {

@@ -46,7 +46,7 @@ impl CpuAnswer {
             self.interruptions.push(counted_row(counted.class, name, counted.count));
         }
         self.interruptions
-            .sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.name.cmp(&b.name)));
+            .sort_unstable_by(|a, b| b.count.cmp(&a.count).then_with(|| a.name.cmp(&b.name)));
     }
 }
 

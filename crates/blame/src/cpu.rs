@@ -394,7 +394,7 @@ impl CpuTracker {
     fn end_all(&mut self) {
         // Deterministic order: the first entry of a row sets its subject.
         let mut stacks: Vec<_> = std::mem::take(&mut self.stacks).into_iter().collect();
-        stacks.sort_by_key(|(pid, _)| *pid);
+        stacks.sort_unstable_by_key(|(pid, _)| *pid);
         let open: Vec<ExecutionContext> = std::mem::take(&mut self.irqs)
             .into_iter()
             .chain(stacks.into_iter().flat_map(|(_, stack)| stack))

@@ -286,7 +286,7 @@ fn gap_functions(cpu: u32, gap: Gap, tallies: HashMap<u64, FunctionTally>, names
             way: tally.way.iter().rev().skip(1).rev().map(|above| name(*above)).collect(),
         })
         .collect();
-    all.sort_by(|a, b| b.net_ns.cmp(&a.net_ns).then_with(|| a.name.cmp(&b.name)));
+    all.sort_unstable_by(|a, b| b.net_ns.cmp(&a.net_ns).then_with(|| a.name.cmp(&b.name)));
     let left = all.split_off(MOST_FUNCTIONS.min(all.len()));
     let sum = |times: &[FunctionTime]| times.iter().map(|time| time.net_ns).sum::<u64>();
     GapFunctions {

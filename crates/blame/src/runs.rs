@@ -160,7 +160,7 @@ impl LongestRun {
     #[must_use]
     pub fn end(self) -> Vec<ThreadPeriod> {
         let mut all: Vec<ThreadPeriod> = self.longest.into_values().collect();
-        all.sort_by_key(|stretch| stretch.cpu);
+        all.sort_unstable_by_key(|stretch| stretch.cpu);
         all
     }
 }

@@ -127,7 +127,7 @@ impl StoryCollector {
 
     fn shorten(&mut self, most: usize) {
         self.stored_gaps
-            .sort_by_key(|(gap, _)| std::cmp::Reverse(gap.end - gap.start));
+            .sort_unstable_by_key(|(gap, _)| (std::cmp::Reverse(gap.end - gap.start), gap.start));
         self.left_out += self.stored_gaps.len().saturating_sub(most) as u64;
         self.stored_gaps.truncate(most);
         let named: HashSet<u64> = self
@@ -146,7 +146,7 @@ impl StoryCollector {
         if let GapSelection::Longest(most) = self.keep {
             self.shorten(most);
         }
-        self.stored_gaps.sort_by_key(|(gap, _)| gap.start);
+        self.stored_gaps.sort_unstable_by_key(|(gap, _)| gap.start);
         let stories = self.stored_gaps.into_iter().map(|(gap, pieces)| GapStory {
             gap,
             pieces: pieces_of(&pieces, &self.places, usual),

@@ -31,7 +31,7 @@ impl KernelNames {
             symbols.push((address, at));
             functions.extend([function, " ", module, "\n"]);
         }
-        symbols.sort_by_key(|(address, _)| *address);
+        symbols.sort_unstable();
         symbols.shrink_to_fit();
         functions.shrink_to_fit();
         let texts = printk_formats.lines().filter_map(|line| {

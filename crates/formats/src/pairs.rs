@@ -66,7 +66,7 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for PairsVisitor<T> {
             }
             pairs.push((number, map.next_value()?));
         }
-        pairs.sort_by_key(|(key, _)| *key);
+        pairs.sort_unstable_by_key(|(key, _)| *key);
         if let Some(twice) = pairs.windows(2).find(|pair| pair[0].0 == pair[1].0) {
             return Err(A::Error::custom(format!("the key \"{}\" is listed twice", twice[0].0)));
         }

@@ -183,7 +183,7 @@ fn of_pages(file: &TraceFile, buffer: &Buffer, threads: &ThreadFilter) -> (Vec<T
             ..run
         }));
     }
-    runs.sort_by_key(|run| run.cpu);
+    runs.sort_unstable_by_key(|run| run.cpu);
     (runs, account)
 }
 

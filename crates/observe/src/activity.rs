@@ -154,7 +154,7 @@ fn difference(before: u64, after: u64) -> u64 {
 
 fn sorted(counted: Option<&Vec<CounterIncrease>>) -> Vec<CounterIncrease> {
     let mut counted = counted.cloned().unwrap_or_default();
-    counted.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.name.cmp(&b.name)));
+    counted.sort_unstable_by(|a, b| b.count.cmp(&a.count).then_with(|| a.name.cmp(&b.name)));
     counted
 }
 

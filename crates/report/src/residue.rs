@@ -99,7 +99,7 @@ pub fn residue(before: Option<&Activity>, during: &Activity, isolated: &CpuSet) 
                 cure: String::new(),
             });
         }
-        rows.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.name.cmp(&b.name)));
+        rows.sort_unstable_by(|a, b| b.count.cmp(&a.count).then_with(|| a.name.cmp(&b.name)));
         Residue {
             cpu: activity.cpu.0,
             rows,

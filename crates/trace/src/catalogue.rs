@@ -124,6 +124,6 @@ pub fn events_of(root: &Root, top: &str, want: &str) -> Result<Vec<String>, Trac
             found.push(event);
         }
     }
-    found.sort();
+    found.sort_unstable();
     Ok(found)
 }

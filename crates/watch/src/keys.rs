@@ -250,14 +250,9 @@ fn fix(view: &mut ViewState, now: &DisplayData) {
         .map(|row| row.key.clone());
     let about_cpu = || {
         let cpu = chosen_cpu(view, now)?;
-        let mut about: Vec<_> = now
-            .scene
-            .findings
-            .iter()
-            .filter(|seen| seen.cpus.contains(cpu))
-            .collect();
-        about.sort_by_key(|seen| std::cmp::Reverse(seen.level));
-        about.first().map(|seen| panes::findings::key(seen))
+        let about = now.scene.findings.iter().filter(|seen| seen.cpus.contains(cpu));
+        // The first of the most severe ones.
+        about.rev().max_by_key(|seen| seen.level).map(panes::findings::key)
     };
     let key = if view.focus == findings {
         chosen

@@ -213,7 +213,7 @@ impl DomainNesting {
         }
         let firsts: Vec<CpuId> = self.places.iter().map(|place| place.first).collect();
         for place in &mut self.places {
-            place.inside.sort_by_key(|&inside| firsts.get(inside).copied());
+            place.inside.sort_unstable_by_key(|&inside| firsts.get(inside).copied());
         }
         self.places
     }

@@ -58,11 +58,11 @@ fn rows<'a>(now: &'a DisplayData<'a>, view: &ViewState, sort: usize, width: usiz
     }
     threads(now, &scope, &mut found);
     let mut found: Vec<(String, CulpritRow)> = found.into_iter().collect();
-    match sort {
-        1 => found.sort_by(|(_, a), (_, b)| a.class.cmp(b.class).then(b.count.cmp(&a.count))),
-        2 => found.sort_by(|(_, a), (_, b)| a.name.cmp(&b.name)),
-        _ => found.sort_by_key(|(_, one)| std::cmp::Reverse(one.count)),
-    }
+    found.sort_by(|(_, a), (_, b)| match sort {
+        1 => a.class.cmp(b.class).then(b.count.cmp(&a.count)),
+        2 => a.name.cmp(&b.name),
+        _ => b.count.cmp(&a.count),
+    });
     let row = |(key, one): (String, CulpritRow)| {
         let cpu = if one.cpus.len() == 1 { one.cpus.first() } else { None };
         PaneRow::new(key, cpu, move || {

@@ -4,6 +4,7 @@ use super::Pane;
 use crate::row::{PaneRow, Tone, name, piece};
 use crate::{DisplayData, ObservedFinding, ViewState};
 use plan::Level;
+use std::cmp::Ordering;
 
 pub(super) const PANE: Pane = Pane {
     name: "findings",
@@ -34,12 +35,14 @@ pub(crate) fn level(level: Level) -> (&'static str, Tone) {
 
 fn rows<'a>(now: &'a DisplayData<'a>, _: &ViewState, sort: usize, width: usize) -> Vec<PaneRow<'a>> {
     let mut found: Vec<&ObservedFinding> = now.scene.findings.iter().collect();
-    found.sort_by_key(|seen| std::cmp::Reverse(seen.level));
-    match sort {
-        1 => found.sort_by(|a, b| a.layer.cmp(&b.layer)),
-        2 => found.sort_by(|a, b| a.id.cmp(&b.id)),
-        _ => {}
-    }
+    found.sort_by(|a, b| {
+        let order = match sort {
+            1 => a.layer.cmp(&b.layer),
+            2 => a.id.cmp(&b.id),
+            _ => Ordering::Equal,
+        };
+        order.then(b.level.cmp(&a.level))
+    });
     let row = |seen: &'a ObservedFinding| {
         let (word, tone) = level(seen.level);
         let cpu = if seen.cpus.len() == 1 { seen.cpus.first() } else { None };

@@ -44,11 +44,11 @@ fn rows<'a>(now: &'a DisplayData<'a>, view: &ViewState, sort: usize, width: usiz
     };
     let counted = now.scene.interrupts.iter().map(|one| (one, count(one.irq)));
     let mut found: Vec<(&WatchedInterrupt, u64)> = counted.filter(|(one, count)| *count > 0 || touches(one)).collect();
-    match sort {
-        1 => found.sort_by_key(|(one, _)| one.irq),
-        2 => found.sort_by(|(a, _), (b, _)| a.name.cmp(&b.name)),
-        _ => found.sort_by_key(|(one, count)| (std::cmp::Reverse(*count), one.irq)),
-    }
+    found.sort_by(|(a, first), (b, second)| match sort {
+        1 => a.irq.cmp(&b.irq),
+        2 => a.name.cmp(&b.name),
+        _ => second.cmp(first).then(a.irq.cmp(&b.irq)),
+    });
     found
         .into_iter()
         .map(|(one, count)| row(now, one, count, width))

@@ -5,6 +5,7 @@ use crate::rates::{per_second, short};
 use crate::row::{PaneRow, StyledText, Tone, name, piece};
 use crate::{DisplayData, IsolatedThread, PresenceReason, ThreadRuntime, ViewState};
 use machine::CpuSet;
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 pub(super) const PANE: Pane = Pane {
@@ -59,13 +60,16 @@ fn rows<'a>(now: &'a DisplayData<'a>, view: &ViewState, sort: usize, _: usize) -
         .map(|thread| (thread, ran.get(&thread.tid).copied()))
         .collect();
     let times = |one: &Option<ThreadRuntime>| one.map_or(0, |one| one.times);
-    found.sort_unstable_by_key(|(thread, one)| (std::cmp::Reverse(times(one)), thread.place, thread.tid));
-    match sort {
-        1 => found.sort_by_key(|(thread, _)| thread.place),
-        2 => found.sort_by_key(|(thread, _)| thread.cpu),
-        3 => found.sort_by(|(a, _), (b, _)| a.comm.cmp(&b.comm)),
-        _ => {}
-    }
+    found.sort_unstable_by(|(a, first), (b, second)| {
+        let order = match sort {
+            1 => a.place.cmp(&b.place),
+            2 => a.cpu.cmp(&b.cpu),
+            3 => a.comm.cmp(&b.comm),
+            _ => Ordering::Equal,
+        };
+        let order = order.then_with(|| times(second).cmp(&times(first)));
+        order.then_with(|| (a.place, a.tid).cmp(&(b.place, b.tid)))
+    });
     found.into_iter().map(|(thread, one)| row(now, thread, one)).collect()
 }
 
