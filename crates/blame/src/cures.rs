@@ -10,6 +10,7 @@ mod rules;
 
 pub use context::CureContext;
 pub use functions::{FUNCTIONS, Function, Remedy};
+pub use profiles::intent_includes;
 
 use crate::answer::{BlameResult, Interruption};
 

@@ -29,7 +29,7 @@ mod victims;
 pub use answer::{BlameResult, Confidence, CpuAnswer, Culprit, GapSource, Interruption, InterruptionSubject, Link};
 pub use attribution::{Attribution, attribute};
 pub use counters::CounterDeltas;
-pub use cures::{Cure, CureAction, CureContext, FUNCTIONS, Function, Remedy, cure};
+pub use cures::{Cure, CureAction, CureContext, FUNCTIONS, Function, Remedy, cure, intent_includes};
 pub use functions::{FunctionTime, Functions, FunctionsReport, GapFunctions, LostRecords};
 pub use gaps::Gap;
 pub use hwlat::{Hwlat, HwlatCpu, HwlatReport};

@@ -4,7 +4,7 @@
 use crate::verdict::{ComparisonAnswer, ComparisonQuestion, TooFewRepetitions, judge};
 use formats::statistics::{SHARES, best_mean_ns, best_quantile, not_below};
 use formats::{Basis, Recording, Series, SeriesKind, WakeUpPart};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Repetitions of one measurement.
@@ -31,7 +31,7 @@ pub struct Quantity {
 }
 
 /// A number that a run reports about a thread.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", tag = "what", content = "of")]
 pub enum Number {

@@ -12,6 +12,7 @@ use session::read_recording;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use study::heat::Heat;
+use study::which_knob::CellPredictions;
 use study::{MOST_BYTES, RunPosition, Study, StudyRecord};
 
 /// The maximum size of `study.json`: 10,000 names of cells are smaller.
@@ -28,6 +29,9 @@ const GIVEN_UP: &str = "not_possible.json";
 
 /// The temperatures before and after each run. Runs that are missing in this file have unknown temperatures.
 const HEAT: &str = "temperatures.json";
+
+/// What was predicted for the cells before they ran. A study without a prediction has no such file.
+const PREDICTION: &str = "prediction.json";
 
 /// A boot that was abandoned.
 #[derive(Serialize, Deserialize)]
@@ -206,14 +210,44 @@ impl Directory {
         self.write(HEAT, &all)
     }
 
+    /// What was predicted for the cells before they ran; `None` without a prediction.
+    ///
+    /// # Errors
+    /// An invalid file, or one of other cells.
+    pub fn predictions(&self) -> Result<Option<CellPredictions>, Failure> {
+        let predictions: Option<CellPredictions> = self.stored(PREDICTION)?;
+        let is_other = |predictions: &CellPredictions| {
+            let names = predictions.cells.iter().map(|cell| &cell.cell);
+            !names.eq(self.study.cells.iter().map(|cell| &cell.name))
+        };
+        match predictions.as_ref().is_some_and(is_other) {
+            true => Err(unreadable(&self.path, &format!("{PREDICTION} is about other cells"))),
+            false => Ok(predictions),
+        }
+    }
+
+    /// Records what was predicted.
+    ///
+    /// # Errors
+    /// The write error.
+    pub fn note_predictions(&self, predictions: &CellPredictions) -> Result<(), Failure> {
+        self.write(PREDICTION, predictions)
+    }
+
     /// The entries of a file; none if it does not exist.
     fn list<T: DeserializeOwned>(&self, name: &str) -> Result<Vec<T>, Failure> {
+        Ok(self.stored(name)?.unwrap_or_default())
+    }
+
+    /// The content of a file; `None` if it does not exist.
+    fn stored<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, Failure> {
         let path = self.path.join(name);
         if !path.exists() {
-            return Ok(Vec::new());
+            return Ok(None);
         }
         let bytes = input::bytes(&path, MOST_RECORD)?;
-        serde_json::from_slice(&bytes).map_err(|error| unreadable(&self.path, &format!("{name}: {error}")))
+        let content = serde_json::from_slice(&bytes);
+        content.map_err(|error| unreadable(&self.path, &format!("{name}: {error}")))
     }
 
     fn write(&self, name: &str, content: &impl Serialize) -> Result<(), Failure> {

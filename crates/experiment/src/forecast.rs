@@ -27,6 +27,8 @@ pub struct Forecast {
     pub cpus: CpuSet,
     /// Notes for the user before it runs.
     pub notes: Vec<String>,
+    /// Whether the cells are predicted before they run.
+    pub is_predicted: bool,
 }
 
 impl Forecast {
@@ -91,6 +93,7 @@ impl Forecast {
             machine,
             cpus,
             notes,
+            is_predicted: false,
         })
     }
 

@@ -5,6 +5,7 @@
 //! The crate `study` derives cells and their order from a file. This one isolates, loads, measures and undoes for each run,
 //! saves the results in a directory, and continues an interrupted study.
 
+mod cell_prediction;
 mod child_output;
 mod cooling;
 mod described_run;

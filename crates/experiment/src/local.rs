@@ -6,7 +6,7 @@ use crate::outcome::StudyOutcome;
 use crate::reboots::Consent;
 use crate::runs::{self, OpenStudy, RunBounds, RunsEnd};
 use crate::study_plan::{record, repetition_text};
-use crate::{OutcomePresenter, StudyFile, reboots};
+use crate::{OutcomePresenter, StudyFile, cell_prediction, reboots};
 use machine::duration_text;
 use root::state::Lock;
 use root::{Failure, Status};
@@ -127,7 +127,14 @@ fn go_on(
         within: None,
         budget: forecast.study.budget,
     };
-    let end = runs::run_all(&open, &mut schedule, bounds)?;
+    let predicted = match forecast.is_predicted {
+        true => cell_prediction::store(&open, schedule.runs_done())?,
+        false => RunsEnd::Done,
+    };
+    let end = match predicted {
+        RunsEnd::Done => runs::run_all(&open, &mut schedule, bounds)?,
+        end => end,
+    };
     let left = schedule.order().len() - schedule.runs_done();
     let next = format!("{left} runs are left; the same command continues with them\n");
     match end {

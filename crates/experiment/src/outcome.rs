@@ -1,10 +1,11 @@
 //! Compares the results of a study: every two cells that differ in one axis, side by side.
 
 use crate::directory::{AbandonedBoot, Directory};
-use compare::{RunSet, SetComparison, compared};
-use formats::Recording;
+use compare::{Number, RunSet, SetComparison, compared, value};
+use formats::{Recording, SeriesKind};
 use root::Failure;
 use study::heat::{Heat, apart};
+use study::which_knob::{CellPredictions, PredictionCheck, prediction_check};
 use study::{LevelCombination, Study};
 
 /// Two cells that differ in one axis, and the comparison of their repetitions.
@@ -33,6 +34,8 @@ pub struct StudyOutcome<'a> {
     pub pairs: Vec<ComparedPair<'a>>,
     /// Abandoned boots.
     pub given_up: Vec<AbandonedBoot>,
+    /// The prediction beside the results, if there was one before the runs.
+    pub prediction: Option<PredictionCheck>,
 }
 
 impl<'a> StudyOutcome<'a> {
@@ -55,7 +58,12 @@ impl<'a> StudyOutcome<'a> {
             ));
         }
         let pairs = pairs(&directory.study, &results, &directory.heats()?);
+        let check = |predictions: &CellPredictions| {
+            let questions = &directory.study.which_knob;
+            prediction_check(predictions, questions, &|cell, number| measured(&results, cell, number))
+        };
         Ok(StudyOutcome {
+            prediction: directory.predictions()?.as_ref().map(check),
             directory,
             results,
             pairs,
@@ -88,6 +96,16 @@ pub fn result_set<'a>(study: &Study, results: &'a [Vec<Recording>], place: usize
     let runs: Vec<&Recording> = results.get(place)?.iter().collect();
     let name = study.cells.get(place)?.name.clone();
     (!runs.is_empty()).then_some(RunSet { name, runs })
+}
+
+/// A number of the noise in each run of a cell: the mean of its CPUs.
+fn measured(results: &[Vec<Recording>], cell: usize, number: Number) -> Vec<f64> {
+    let of_run = |run: &Recording| {
+        let noise = run.series.iter().filter(|series| series.kind == SeriesKind::Noise);
+        let values: Vec<f64> = noise.filter_map(|series| Some(value(series, number)?.0)).collect();
+        (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+    };
+    results.get(cell).into_iter().flatten().filter_map(of_run).collect()
 }
 
 fn pairs<'a>(study: &'a Study, results: &[Vec<Recording>], heats: &[Heat]) -> Vec<ComparedPair<'a>> {

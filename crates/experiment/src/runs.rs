@@ -181,14 +181,25 @@ fn measure(
         )?),
     };
     let measured = measurement::measure(&forecast.study, &forecast.cpus, stop)?;
+    match measured {
+        Some(_) => ended_load(load, &cell.name).map(|()| measured),
+        None => Ok(None),
+    }
+}
+
+/// Ends a load, which must have run until now.
+///
+/// # Errors
+/// A part of it ended before.
+pub fn ended_load(load: Option<RunningLoad>, measured: &str) -> Result<(), Failure> {
     let broken = load.map(|mut load| load.broken()).unwrap_or_default();
-    match (measured, broken.first()) {
-        (Some(_), Some(kind)) => Err(Failure::unable(
-            format!("the load {} ended while {} was measured", kind.name(), cell.name),
+    match broken.first() {
+        None => Ok(()),
+        Some(kind) => Err(Failure::unable(
+            format!("the load {} ended while {measured} was measured", kind.name()),
             "the result does not match the cell, and was discarded",
             "check for a full disk, too little memory or a missing loopback interface, then run the same command again",
         )),
-        (measured, _) => Ok(measured),
     }
 }
 

@@ -4,7 +4,7 @@ use crate::forecast::{Forecast, refuse_neighbours, with_cpus};
 use crate::local::carry_out;
 use crate::{Consent, OutcomePresenter, StudyFile, StudyPlan, study_plan};
 use machine::CpuSet;
-use measure::parse_policy;
+use measure::{MeasurementKind, parse_policy};
 use plan::{Intent, Knob, KnobState, PartitionName, Plan, PlannedKnob, Profile};
 use root::{Failure, Status};
 use session::Session;
@@ -33,6 +33,8 @@ pub struct WhichKnobOptions {
     pub experiment: Experiment,
     /// The directory of the results.
     pub out: PathBuf,
+    /// Whether the cells are predicted before they run.
+    pub is_predicted: bool,
 }
 
 /// Plans such a study. Runs nothing.
@@ -62,6 +64,13 @@ pub fn run_which_knob(
 
 /// The studied plan, without CPUs.
 fn full_plan(options: &WhichKnobOptions) -> Result<Intent, Failure> {
+    if options.is_predicted && options.experiment.what != MeasurementKind::Noise {
+        return Err(Failure::usage(
+            "only noise can be predicted",
+            "a prediction is made from the gaps of a busy loop",
+            "add --measure noise, or leave --predict out",
+        ));
+    }
     let profile = options.profile;
     let mut full = Intent::new(PartitionName::new(PARTITION)?, CpuSet::new(), profile);
     options.with.iter().try_for_each(|knob| full.take(knob))?;
@@ -98,6 +107,7 @@ fn forecast(session: &Session, options: &WhichKnobOptions, full: &Intent) -> Res
     let study = StudyFile::generated(experiment.text(&matrix))?;
     let mut forecast = Forecast::of(session, study, &options.out.join("study.toml"))?;
     forecast.notes.extend(notes);
+    forecast.is_predicted = options.is_predicted;
     if forecast.study.repetitions < least {
         forecast.notes.push(format!(
             "fewer than {least} repetitions cannot show a difference over all {} comparisons",

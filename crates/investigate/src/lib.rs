@@ -36,7 +36,7 @@ pub use blame_report::{BlameReport, WatchedProgram};
 pub use child::{ExitReason, Launch};
 pub use hotplug::note_text;
 pub use limit_gap::LimitGap;
-pub use prediction_run::{PredictionReport, PredictionWatch, predict_recording, predict_watch};
+pub use prediction_run::{PredictionReport, PredictionWatch, forecast_partitions, predict_recording, predict_watch};
 pub use probe::blame_probe;
 pub use program::{blame_command, blame_process};
 pub use trace_clock::TraceClock;

@@ -5,15 +5,16 @@ use crate::blame_options::{BlameOptions, BlameStage, GapDetail, ProbeOptions};
 use crate::blame_report::cure_context;
 use crate::hotplug::note_text;
 use crate::probe::blame_probe;
-use blame::{BlameQuestion, BlameResult};
+use blame::{BlameQuestion, BlameResult, CureContext};
 use machine::{CpuId, CpuSet, Machine};
-use measure::Environment;
+use measure::{Environment, SamplerPolicy};
 use plan::{Finding, Intent, PartitionName, Profile};
-use predict::{ChangeSelection, Prediction, PredictionInput, PredictionRefusal, WatchOrigin};
+use predict::{ChangeSelection, PartitionOutcomes, Prediction, PredictionInput, PredictionRefusal, WatchOrigin};
 use report::GapRecording;
 use root::{Failure, Status};
 use session::{Session, isolation};
 use std::path::Path;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tracing::ipi_senders::Kprobes;
 
@@ -47,6 +48,8 @@ pub struct PredictionWatch {
     pub cpus: Option<String>,
     /// How long to watch.
     pub duration: Duration,
+    /// The policy of the probe; by default an ordinary program.
+    pub policy: Option<SamplerPolicy>,
 }
 
 /// Watches CPUs with a probe, and predicts from its gaps.
@@ -60,6 +63,35 @@ pub fn predict_watch(
     selection: ChangeSelection,
     on_stage: &mut dyn FnMut(BlameStage),
 ) -> Result<PredictionReport, Failure> {
+    watched(watch, session, on_stage)?.predicted(session, selection)
+}
+
+/// Watches CPUs that are not isolated, and predicts what each of these partitions would leave. The intents need no CPUs.
+/// Also returns what limits the prediction. `None` if a signal ended the watch.
+///
+/// # Errors
+/// As [`predict_watch`].
+pub fn forecast_partitions(
+    watch: &PredictionWatch,
+    session: &Session,
+    intents: &[Intent],
+) -> Result<Option<(PartitionOutcomes, Vec<String>)>, Failure> {
+    let ended = watched(watch, session, &mut |_| {})?;
+    if session::stop_flag().load(Ordering::Relaxed) {
+        return Ok(None);
+    }
+    let cpus = watched_cpus(&ended.answer);
+    let context = cure_context(session, session.machine(), &cpus, &BlameQuestion::default());
+    let input = ended.input(&context, ChangeSelection::Each);
+    let outcomes = predict::predict_partitions(&input, intents).map_err(|refusal| failure(refusal, &cpus))?;
+    Ok(Some((outcomes, ended.notes)))
+}
+
+fn watched(
+    watch: &PredictionWatch,
+    session: &Session,
+    on_stage: &mut dyn FnMut(BlameStage),
+) -> Result<EndedWatch, Failure> {
     let options = BlameOptions {
         cpus: watch.cpus.clone(),
         duration: Some(watch.duration),
@@ -73,7 +105,7 @@ pub fn predict_watch(
     };
     let probe = ProbeOptions {
         threshold: Duration::from_micros(1),
-        policy: &|_| {},
+        policy: &|lane| watch.policy.into_iter().for_each(|policy| policy.fill(lane)),
         hwlat: None,
     };
     let report = blame_probe(&options, &probe, session, on_stage)?;
@@ -85,15 +117,14 @@ pub fn predict_watch(
     if !report.is_complete {
         notes.push("interrupted: the prediction is based on the time until then\n".to_owned());
     }
-    let watch = EndedWatch {
+    Ok(EndedWatch {
         answer: report.answer,
         threshold_ns: report.threshold_ns.unwrap_or(0),
         environment: report.environment,
         origin: WatchOrigin::Now,
         notes,
         status: report.status,
-    };
-    watch.predicted(session, selection)
+    })
 }
 
 /// Predicts from a file of `blame --gaps`.
@@ -190,14 +221,8 @@ impl EndedWatch {
         let machine = session.machine();
         let findings = findings_of_plan(session, &machine, &cpus, selection);
         let context = cure_context(session, machine, &cpus, &BlameQuestion::default());
-        let input = PredictionInput {
-            answer: &self.answer,
-            context: &context,
-            threshold_ns: self.threshold_ns,
-            selection,
-            origin: self.origin,
-        };
-        let prediction = predict::predict(&input).map_err(|refusal| failure(refusal, &cpus))?;
+        let prediction =
+            predict::predict(&self.input(&context, selection)).map_err(|refusal| failure(refusal, &cpus))?;
         Ok(PredictionReport {
             environment: self.environment,
             prediction,
@@ -205,6 +230,16 @@ impl EndedWatch {
             notes: self.notes,
             status: self.status,
         })
+    }
+
+    fn input<'a>(&'a self, context: &'a CureContext, selection: ChangeSelection) -> PredictionInput<'a> {
+        PredictionInput {
+            answer: &self.answer,
+            context,
+            threshold_ns: self.threshold_ns,
+            selection,
+            origin: self.origin,
+        }
     }
 }
 

@@ -14,4 +14,6 @@ mod removal;
 pub use change::{ProposalKind, ProposedChange};
 pub use input::{ChangeSelection, PredictionInput, WatchOrigin};
 pub use outcome::{Estimate, GapQuantile, Outcome, SizeRate, WakeUpDelay};
-pub use prediction::{PredictedChange, Prediction, PredictionRefusal, RemainingCause, predict};
+pub use prediction::{
+    PartitionOutcomes, PredictedChange, Prediction, PredictionRefusal, RemainingCause, predict, predict_partitions,
+};

@@ -1,7 +1,7 @@
 //! Computes the numbers of a watch: stolen time, gaps by size, quantiles, and delays of periodic wake-ups.
 
 use crate::blocks::{BlockSums, NONE_SEEN, SIZES_NS, WatchSums, ranges, totals};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The percentages of gaps for which a length is given.
 const QUANTILES: [usize; 3] = [50, 90, 99];
@@ -9,7 +9,7 @@ const QUANTILES: [usize; 3] = [50, 90, 99];
 const DELAYS: [f64; 3] = [0.99, 0.999, 0.9999];
 
 /// A number with its 90 % range for another watch of the same length.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Estimate {
     /// The number.
@@ -76,7 +76,8 @@ pub(crate) struct WatchScale {
 }
 
 impl WatchScale {
-    fn per_s(self, sum: f64) -> f64 {
+    /// A sum, per second.
+    pub(crate) fn per_s(self, sum: f64) -> f64 {
         sum * 1e9 / self.watched_ns.max(1) as f64
     }
 

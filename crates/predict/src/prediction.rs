@@ -5,8 +5,9 @@ use crate::change::{Cures, Proposal, ProposalKind, ProposedChange, moves};
 use crate::input::{ChangeSelection, PredictionInput};
 use crate::outcome::{Estimate, Outcome, WatchScale, outcome};
 use crate::removal::for_each_remaining;
-use blame::{BlameResult, Confidence, CpuAnswer, Cure, Interruption};
+use blame::{BlameResult, Confidence, CpuAnswer, Cure, CureAction, Interruption, intent_includes};
 use machine::{CpuId, CpuSet};
+use plan::Intent;
 use serde::Serialize;
 
 /// A change that was seen in fewer blocks of the watch than this needs a longer watch.
@@ -87,23 +88,30 @@ pub struct RemainingCause {
     pub why: String,
 }
 
+/// Predicts what each of these partitions of the watched CPUs would leave, in their order. The machine must not be isolated
+/// yet.
+///
+/// # Errors
+/// As [`predict`].
+pub fn predict_partitions(input: &PredictionInput, intents: &[Intent]) -> Result<PartitionOutcomes, PredictionRefusal> {
+    let watch = Watch::new(input)?;
+    let left_by = |intent| {
+        let remainder = watch.remainder(&|action| intent_includes(intent, action));
+        remainder.outcome(watch.scale)
+    };
+    Ok(PartitionOutcomes {
+        now: outcome(&watch.now, None, watch.scale),
+        partitions: intents.iter().map(left_by).collect(),
+    })
+}
+
 /// Predicts what each change would gain.
 ///
 /// # Errors
 /// A watch from which nothing can be predicted.
 pub fn predict(input: &PredictionInput) -> Result<Prediction, PredictionRefusal> {
     let answer = input.answer;
-    let gaps = sum(answer.cpus.iter().map(|cpu| cpu.gaps));
-    if answer.cpus.iter().all(|cpu| cpu.duration_ns == 0) {
-        return Err(PredictionRefusal::NotWatched);
-    }
-    let is_missing = |cpu: &CpuAnswer| cpu.stories.is_empty() && cpu.gaps > 0;
-    if answer.cpus.iter().any(is_missing) {
-        return Err(PredictionRefusal::NoSingleGaps);
-    }
-    if let Some(reason) = &input.context.refusal {
-        return Err(PredictionRefusal::Refused(reason.clone()));
-    }
+    let watch = Watch::new(input)?;
     if let ChangeSelection::Only {
         profile: Some(profile), ..
     } = input.selection
@@ -111,7 +119,6 @@ pub fn predict(input: &PredictionInput) -> Result<Prediction, PredictionRefusal>
     {
         return Err(PredictionRefusal::AlreadyActive);
     }
-    let watch = Watch::new(input);
     let mut changes: Vec<PredictedChange> = watch
         .cures
         .proposals(input.context, input.selection)
@@ -128,8 +135,8 @@ pub fn predict(input: &PredictionInput) -> Result<Prediction, PredictionRefusal>
     let (remaining, unexplained_ns_per_s) = watch.remaining();
     Ok(Prediction {
         cpus: answer.cpus.iter().map(|cpu| CpuId(cpu.cpu)).collect(),
-        watched_ns: watch.times.iter().map(|time| time.duration_ns).max().unwrap_or(0),
-        gaps,
+        watched_ns: watch.longest_ns(),
+        gaps: sum(answer.cpus.iter().map(|cpu| cpu.gaps)),
         lost_events: sum(answer.cpus.iter().map(|cpu| cpu.lost_events)),
         unlisted_gaps: sum(answer.cpus.iter().map(|cpu| cpu.stories_left_out)),
         now: outcome(&watch.now, None, watch.scale),
@@ -137,6 +144,34 @@ pub fn predict(input: &PredictionInput) -> Result<Prediction, PredictionRefusal>
         remaining,
         unexplained_ns_per_s,
     })
+}
+
+/// What partitions would leave.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PartitionOutcomes {
+    /// Without a partition.
+    pub now: Outcome,
+    /// With each partition.
+    pub partitions: Vec<Outcome>,
+}
+
+/// What is left of a watch after changes.
+struct Remainder {
+    left: WatchSums,
+    /// The same if only rows with certain causes are removed.
+    certain: WatchSums,
+}
+
+impl Remainder {
+    /// The removed time whose cause is inferred.
+    fn inferred_ns(&self) -> f64 {
+        totals(&self.certain.blocks)[0] - totals(&self.left.blocks)[0]
+    }
+
+    fn outcome(&self, scale: WatchScale) -> Outcome {
+        let upper = (self.inferred_ns() > 0.0).then_some(&self.certain);
+        outcome(&self.left, upper, scale)
+    }
 }
 
 /// A watch and the cures of its rows.
@@ -151,7 +186,17 @@ struct Watch<'a> {
 }
 
 impl<'a> Watch<'a> {
-    fn new(input: &'a PredictionInput<'a>) -> Watch<'a> {
+    fn new(input: &'a PredictionInput<'a>) -> Result<Watch<'a>, PredictionRefusal> {
+        if input.answer.cpus.iter().all(|cpu| cpu.duration_ns == 0) {
+            return Err(PredictionRefusal::NotWatched);
+        }
+        let is_missing = |cpu: &CpuAnswer| cpu.stories.is_empty() && cpu.gaps > 0;
+        if input.answer.cpus.iter().any(is_missing) {
+            return Err(PredictionRefusal::NoSingleGaps);
+        }
+        if let Some(reason) = &input.context.refusal {
+            return Err(PredictionRefusal::Refused(reason.clone()));
+        }
         let cures = Cures::of(input);
         let times = times_of(input.answer);
         let mut watch = Watch {
@@ -173,7 +218,12 @@ impl<'a> Watch<'a> {
             .map(|(length_ns, _)| *length_ns)
             .max()
             .unwrap_or(0);
-        watch
+        Ok(watch)
+    }
+
+    /// The time of the CPU that was watched longest.
+    fn longest_ns(&self) -> u64 {
+        self.times.iter().map(|time| time.duration_ns).max().unwrap_or(0)
     }
 
     /// The sums without the rows that the function accepts: index of the CPU, index of the row.
@@ -208,54 +258,61 @@ impl<'a> Watch<'a> {
         }))
     }
 
-    fn predicted(&self, proposal: Proposal) -> PredictedChange {
-        let actions = proposal.actions;
-        let cure = |cpu: usize, row: usize| match self.cures.cpus.get(cpu).and_then(|rows| rows.get(row)) {
-            Some(Cure::Command { action, .. }) => Some(action),
-            _ => None,
-        };
-        let is_removed = |cpu: usize, row: usize| cure(cpu, row).is_some_and(|action| actions.contains(action));
+    /// The action that cures a row.
+    fn action(&self, cpu: usize, row: usize) -> Option<&CureAction> {
+        match self.cures.cpus.get(cpu)?.get(row)? {
+            Cure::Command { action, .. } => Some(action),
+            Cure::Nothing { .. } => None,
+        }
+    }
+
+    /// What is left after the actions that the function accepts.
+    fn remainder(&self, is_made: &dyn Fn(&CureAction) -> bool) -> Remainder {
+        let is_removed = |cpu: usize, row: usize| self.action(cpu, row).is_some_and(is_made);
         let is_certain = |cpu: usize, row: usize| {
             let row = self.row(cpu, row);
             row.is_some_and(|row| row.confidence != Confidence::Inferred)
         };
-        let left = self.without(&is_removed);
-        let removed = left.less_than(&self.now);
-        let certain = self.without(&|cpu, row| is_removed(cpu, row) && is_certain(cpu, row));
-        let inferred_ns = totals(&certain.blocks)[0] - totals(&left.blocks)[0];
-        let upper = (inferred_ns > 0.0).then_some(&certain);
-        let total_ns = totals(&removed)[0];
-        let mut range = ranges(&removed)[0];
-        if upper.is_some() {
-            range.0 = ranges(&certain.less_than(&self.now))[0].0;
+        Remainder {
+            left: self.without(&is_removed),
+            certain: self.without(&|cpu, row| is_removed(cpu, row) && is_certain(cpu, row)),
         }
-        let moved = |cpu: usize, row: usize| {
+    }
+
+    fn predicted(&self, proposal: Proposal) -> PredictedChange {
+        let is_made = |action: &CureAction| proposal.actions.contains(action);
+        let remainder = self.remainder(&is_made);
+        let removed = remainder.left.less_than(&self.now);
+        let mut range = ranges(&removed)[0];
+        if remainder.inferred_ns() > 0.0 {
+            range.0 = ranges(&remainder.certain.less_than(&self.now))[0].0;
+        }
+        let moved_ns = self.time_of(&|cpu, row| {
             let class = self.row(cpu, row).map(|row| row.class);
-            is_removed(cpu, row) && cure(cpu, row).is_some_and(|action| moves(action, class))
-        };
-        let moved_ns = self.time_of(&moved);
+            let action = self.action(cpu, row).filter(|action| is_made(action));
+            action.is_some_and(|action| moves(action, class))
+        });
         PredictedChange {
             change: proposal.change,
-            removed_ns_per_s: self.scale.estimate(total_ns, range),
+            removed_ns_per_s: self.scale.estimate(totals(&removed)[0], range),
             moved_ns_per_s: self.per_s(moved_ns),
-            inferred_ns_per_s: self.scale.estimate(inferred_ns, (inferred_ns, inferred_ns)).value,
-            outcome: outcome(&left, upper, self.scale),
+            inferred_ns_per_s: self.scale.per_s(remainder.inferred_ns()),
+            outcome: remainder.outcome(self.scale),
             needs_watch_ns: self.needs_watch_ns(removed.iter().filter(|block| block[0] > 0.0).count()),
         }
     }
 
     /// The watch in which interruptions of that many blocks would fill [`ENOUGH_BLOCKS`]; `None` if this one is long enough.
     fn needs_watch_ns(&self, blocks: usize) -> Option<u64> {
-        let longest_ns = self.times.iter().map(|time| time.duration_ns).max()?;
         match blocks {
             0 => None,
             ENOUGH_BLOCKS..=BLOCKS => None,
-            few => Some(longest_ns.saturating_mul(ENOUGH_EVENTS).div_ceil(few as u64)),
+            few => Some(self.longest_ns().saturating_mul(ENOUGH_EVENTS).div_ceil(few as u64)),
         }
     }
 
     fn per_s(&self, sum_ns: u64) -> f64 {
-        self.scale.estimate(sum_ns as f64, (0.0, 0.0)).value
+        self.scale.per_s(sum_ns as f64)
     }
 
     /// What no change removes, and the time without a cause.

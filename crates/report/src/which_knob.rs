@@ -1,5 +1,9 @@
 //! Reports which knob helped: one sentence, one table sorted by effect, and the evidence for each line of it.
 
+mod prediction;
+
+pub use prediction::prediction_check_text;
+
 use crate::recording::sets::{name, runs, words};
 use crate::report_text::ReportText;
 use crate::study::common_remarks;

@@ -7,10 +7,12 @@
 
 mod answer;
 mod levels;
+mod prediction;
 mod text;
 
 pub use answer::{KnobAnswer, KnobComparison, KnobEffect, knob_answers, least_repetitions};
 pub use levels::{Candidates, KnobLevel, Matrix, matrix};
+pub use prediction::{CellPrediction, CellPredictions, CheckedNumber, FirstChoice, PredictionCheck, prediction_check};
 
 pub use crate::{Experiment, LoadLevel};
 

@@ -4,6 +4,19 @@ use super::context::again;
 use super::{CureAction, CureContext};
 use plan::{Intent, PartitionName, Profile, takes};
 
+/// Whether a partition with this intent makes the change.
+#[must_use]
+pub fn intent_includes(intent: &Intent, action: &CureAction) -> bool {
+    match action {
+        CureAction::Partition | CureAction::Reapply => true,
+        CureAction::Knob(text) => match text.split_once('=') {
+            Some((name, value)) => intent.with.get(name).is_some_and(|own| own.as_deref() == Some(value)),
+            None => takes(intent, text),
+        },
+        CureAction::Boot | CureAction::Move(_) => false,
+    }
+}
+
 impl CureContext {
     /// The command that applies this profile to the requested CPUs; `None` if the machine refuses it, or if a partition
     /// already has it.
@@ -26,13 +39,8 @@ impl CureContext {
     /// Whether this profile makes the change.
     #[must_use]
     pub fn profile_includes(&self, profile: Profile, action: &CureAction) -> bool {
-        match action {
-            CureAction::Partition | CureAction::Reapply => true,
-            CureAction::Knob(text) => self
-                .with_profile(profile)
-                .is_some_and(|(intent, _)| takes(&intent, text)),
-            CureAction::Boot | CureAction::Move(_) => false,
-        }
+        self.with_profile(profile)
+            .is_some_and(|(intent, _)| intent_includes(&intent, action))
     }
 
     /// The command that isolates the requested CPUs at boot, or shows the parameters where the boot loader's files cannot be

@@ -73,6 +73,7 @@ fn watch(
     let watch = PredictionWatch {
         cpus: args.cpus.clone(),
         duration: args.duration,
+        policy: None,
     };
     let bar = ProgressBar::new(screen);
     predict_watch(&watch, session, selection, &mut |stage| match stage {

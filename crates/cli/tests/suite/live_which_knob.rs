@@ -91,12 +91,13 @@ fn applied_by(pid: u32) -> Vec<BTreeSet<String>> {
 }
 
 /// Runs `study which-knob` with runs of 0.1 s. Returns the pid and the output.
-fn run_knobs(knobs: &str, out: &Path) -> (u32, Output) {
+fn run_knobs(knobs: &str, out: &Path, more: &[&str]) -> (u32, Output) {
     let child = Command::new(env!("CARGO_BIN_EXE_quietcore"))
         .args(["study", "which-knob", "--json", "--for", "100ms", "--cool-down", "0s"])
         .args(["--repetitions", "1", "--policy", "other", "--cpus", &alone::cpu()])
         .args(["--knobs", knobs, "--out"])
         .arg(out)
+        .args(more)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -118,7 +119,7 @@ fn every_cell_uses_the_knobs_of_its_name_and_is_undone() {
     };
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("out");
-    let (pid, output) = run_knobs(&format!("{first},{other}"), &out);
+    let (pid, output) = run_knobs(&format!("{first},{other}"), &out, &[]);
     if matches!(output.status.code(), Some(3 | 4)) {
         println!("SKIP: {TEST}: no CPU may be isolated here: {}", output_text(&output));
         return;
@@ -171,16 +172,76 @@ fn every_cell_uses_the_knobs_of_its_name_and_is_undone() {
     assert!(knobs.iter().all(|knob| knob["effect"] == "no_verdict"), "{answer}");
 
     // Nothing is left to run, and the answer comes from the directory alone.
-    let (pid, again) = run_knobs(&format!("{first},{other}"), &out);
+    let (pid, again) = run_knobs(&format!("{first},{other}"), &out, &[]);
     assert_eq!(again.status.code(), Some(0), "{}", output_text(&again));
     assert_eq!((applied_by(pid), &again.stdout), (Vec::new(), &output.stdout));
     let report = quietcore(&["study", "report", &out.display().to_string(), "--json"]);
     assert_eq!(report.stdout, output.stdout);
     let text = output_text(&quietcore(&["study", "report", &out.display().to_string()]));
     assert!(text.contains("No verdict: cpuset_partition, "), "{text}");
-    let (_, else_where) = run_knobs(first, &out);
+    let (_, else_where) = run_knobs(first, &out, &[]);
     assert_eq!(else_where.status.code(), Some(2), "{}", output_text(&else_where));
     assert!(output_text(&else_where).contains("belongs to something else"));
+}
+
+#[test]
+fn cells_are_predicted_before_they_run_and_shown_beside_the_results() {
+    const TEST: &str = "cells_are_predicted_before_they_run_and_shown_beside_the_results";
+    let _alone = alone::alone();
+    let Some(before) = plan(TEST) else { return };
+    let Some(knob) = changing(&before).pop_first() else {
+        println!("SKIP: {TEST}: no knob changes anything here");
+        return;
+    };
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("out");
+    let predict = ["--measure", "noise", "--predict"];
+    let (_, output) = run_knobs(&knob, &out, &predict);
+    if matches!(output.status.code(), Some(3 | 4)) {
+        println!("SKIP: {TEST}: nothing can be traced here: {}", output_text(&output));
+        return;
+    }
+    assert_eq!(output.status.code(), Some(0), "{}", output_text(&output));
+    assert_eq!(found(&plan(TEST).unwrap()), found(&before));
+    let answer: Value = document(&output.stdout).unwrap();
+    let prediction = &answer["prediction"];
+    let numbers = prediction["numbers"].as_array().unwrap();
+    let cells: BTreeSet<&str> = numbers.iter().map(|number| number["cell"].as_str().unwrap()).collect();
+    let expected = answer["cells"].as_array().unwrap().iter();
+    assert_eq!(cells, expected.map(|cell| cell["cell"].as_str().unwrap()).collect());
+    // Stolen time and three rates of each cell, each measured once.
+    assert_eq!(numbers.len(), cells.len() * 4, "{prediction}");
+    assert_eq!(prediction["measured"], numbers.len());
+    let inside = numbers.iter().filter(|number| {
+        let value = number["measured"][0].as_f64().unwrap();
+        let bound = |name: &str| number["predicted"][name].as_f64().unwrap();
+        (bound("low")..=bound("high")).contains(&value)
+    });
+    assert_eq!(prediction["inside"], inside.count());
+
+    // The directory keeps the prediction: it is not made again, and `study report` shows it.
+    let stored = fs::read(out.join("prediction.json")).unwrap();
+    let (_, again) = run_knobs(&knob, &out, &predict);
+    assert_eq!((again.status.code(), &again.stdout), (Some(0), &output.stdout));
+    assert_eq!(fs::read(out.join("prediction.json")).unwrap(), stored);
+    let report = output_text(&quietcore(&["study", "report", &out.display().to_string()]));
+    assert!(report.contains("Predicted before the runs: "), "{report}");
+
+    // A prediction after the runs is refused, and so is a file about other cells.
+    fs::remove_file(out.join("prediction.json")).unwrap();
+    let (_, late) = run_knobs(&knob, &out, &predict);
+    assert_eq!(late.status.code(), Some(2));
+    assert!(
+        output_text(&late).contains("was started without a prediction"),
+        "{}",
+        output_text(&late)
+    );
+    fs::write(out.join("prediction.json"), r#"{"cells":[],"notes":[]}"#).unwrap();
+    let foreign = quietcore(&["study", "report", &out.display().to_string()]);
+    assert_eq!(foreign.status.code(), Some(2), "{}", output_text(&foreign));
+    let (_, latency) = run_knobs(&knob, &dir.path().join("latency"), &["--predict"]);
+    assert_eq!(latency.status.code(), Some(2));
+    assert!(output_text(&latency).contains("only noise can be predicted"));
 }
 
 #[test]

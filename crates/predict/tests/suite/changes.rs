@@ -4,7 +4,10 @@ use crate::support::{SECOND_NS, story, watch};
 use blame::{BlameResult, Class, Confidence, CureContext, Interruption, InterruptionSubject};
 use machine::CpuSet;
 use plan::{Intent, PartitionName, Profile};
-use predict::{ChangeSelection, PredictedChange, Prediction, PredictionInput, ProposalKind, WatchOrigin, predict};
+use predict::{
+    ChangeSelection, PredictedChange, Prediction, PredictionInput, ProposalKind, WatchOrigin, predict,
+    predict_partitions,
+};
 
 /// Ticks need the boot line, the watchdog's interrupt a knob, the balancer a partition; a system call has no cure.
 fn rows() -> Vec<Interruption> {
@@ -350,4 +353,30 @@ fn time_removed_on_one_cpu_exposes_nothing_on_another() {
     // Per CPU: half of a tenth of the time.
     assert_eq!(of(&prediction, "partition").outcome.stolen_ns_per_s.value, 50_000_000.0);
     assert_eq!(prediction.now.stolen_ns_per_s.value, 300_000_000.0);
+}
+
+#[test]
+fn partitions_remove_what_their_knobs_stop() {
+    let answer = mixed();
+    let context = context();
+    let input = PredictionInput {
+        answer: &answer,
+        context: &context,
+        threshold_ns: 1_000,
+        selection: ChangeSelection::Each,
+        origin: WatchOrigin::Now,
+    };
+    let bare = Intent::new(PartitionName::default(), CpuSet::new(), Profile::Minimal);
+    let mut with_knob = bare.clone();
+    with_knob.take("watchdog_cpumask").unwrap();
+    let mut without = Intent::new(PartitionName::default(), CpuSet::new(), Profile::Balanced);
+    without.leave_out("watchdog_cpumask").unwrap();
+    let outcomes = predict_partitions(&input, &[bare, with_knob, without]).unwrap();
+    let stolen: Vec<f64> = outcomes
+        .partitions
+        .iter()
+        .map(|outcome| outcome.stolen_ns_per_s.value)
+        .collect();
+    // 1,180,000 without 625,000 of the balancer, and without 20,000 of the watchdog.
+    assert_eq!(stolen, [555_000.0, 535_000.0, 555_000.0]);
 }

@@ -49,6 +49,9 @@ pub struct Args {
     cool_down: String,
     #[command(flatten)]
     options: StudyOptions,
+    /// Predict each cell from a watch before the runs, and show that beside the results; needs --measure noise
+    #[arg(long)]
+    predict: bool,
     /// Print the cells, their order and duration; run nothing
     #[arg(long)]
     dry_run: bool,
@@ -99,6 +102,7 @@ impl Args {
             repetitions: self.repetitions,
             experiment,
             out: self.options.out.clone(),
+            is_predicted: self.predict,
         }
     }
 }

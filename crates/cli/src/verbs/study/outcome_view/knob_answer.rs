@@ -1,8 +1,9 @@
 //! Prints the results of a study about knobs, as text and as JSON.
 
 use super::{CellJson, cells};
-use ::study::which_knob::{KnobAnswer, knob_answers, least_repetitions};
+use ::study::which_knob::{KnobAnswer, PredictionCheck, knob_answers, least_repetitions};
 use experiment::{StudyOutcome, result_set};
+use report::which_knob::{KnobReportContext, prediction_check_text, summary, which_knob_text};
 use serde::Serialize;
 use terminal::Screen;
 
@@ -23,6 +24,9 @@ pub(crate) struct KnobAnswerJson<'a> {
     cells: Vec<CellJson<'a>>,
     /// The answer for each knob.
     knobs: &'a [KnobAnswer<'a>],
+    /// What `--predict` predicted before the runs, beside the results.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prediction: Option<&'a PredictionCheck>,
 }
 
 /// Evaluates the results of such a study.
@@ -43,16 +47,20 @@ pub fn answer(outcome: &StudyOutcome, screen: &mut Screen) {
         runs,
         done,
         least_repetitions,
-        summary: report::which_knob::summary(&answers),
+        summary: summary(&answers),
         cells: cells(study, results),
         knobs: &answers,
+        prediction: outcome.prediction.as_ref(),
     });
     let names: Vec<String> = study.cells.iter().map(|cell| cell.name.clone()).collect();
-    let context = report::which_knob::KnobReportContext {
+    let context = KnobReportContext {
         cells: &names,
         least_repetitions,
         repetitions: results.iter().map(Vec::len).min().unwrap_or_default(),
     };
     screen.text(&format!("{done} of {runs} runs in {}\n", outcome.directory.name()));
-    screen.text(&report::which_knob::which_knob_text(&answers, &context, screen.style()));
+    screen.text(&which_knob_text(&answers, &context, screen.style()));
+    if let Some(check) = &outcome.prediction {
+        screen.text(&prediction_check_text(check, screen.style()));
+    }
 }
