@@ -1,5 +1,5 @@
 # Everything a person types here. Each target sets up what it needs (scripts/setup); nothing has to be done before.
-.PHONY: help prove check test test-all test-rest lab bench bench-truth bench-blame bench-daemon bench-traces bench-lab docs dist deny bless
+.PHONY: help prove check test test-all test-rest lab bench bench-truth bench-blame bench-predict bench-daemon bench-traces bench-lab docs dist deny bless
 PATH := $(PATH):$(HOME)/.cargo/bin
 export PATH
 # When the command was started; the table of stages begins with what was done before it could be printed.
@@ -65,6 +65,12 @@ bench-truth:
 bench-blame:
 	@scripts/setup prove
 	@$(BENCH) blame $(ARGS)
+
+# Compares `study which-knob --predict` with what its cells measure, under loads of known kinds.
+# On this machine (root, two CPUs), ten minutes. ARGS="--cpu 3 --for 5s --only io,timers". Exit status 1 says that a bound was missed.
+bench-predict:
+	@scripts/setup prove
+	@$(BENCH) predict $(ARGS)
 
 # Cost of `watch --daemon`: CPU time, wake-ups, memory.
 # For a minute on this machine (root, two CPUs), and worked out for 64 CPUs, 500 interrupts and 2,000 threads; and what it does

@@ -8,6 +8,7 @@ mod daemon;
 mod generate;
 mod inject;
 mod planning;
+mod prediction;
 mod recording;
 mod speed;
 mod traces;
@@ -22,6 +23,7 @@ const USAGE: &str = "usage: cargo run -p bench -- VERB
   recording       what it costs a CPU to be traced, beside trace-cmd and perf
   truth [--blocks N] [--seconds S] [--seed N]   samplers against known disturbances
   blame [--only NAME,NAME] ...   blame against disturbances whose culprits are known
+  predict [--cpu N] [--for TIME] [--repetitions N] [--only LOAD,LOAD]   predictions against what knobs then gain
   daemon [--seconds N | --memory N]   what watch --daemon costs, and where it runs; or its memory over time
   inject KIND ...  disturbs a CPU or a process at known times, one line per event
   generate DIR CPUS IRQS TASKS   a captured machine of that size";
@@ -35,6 +37,7 @@ fn main() -> ExitCode {
         ["recording"] => recording::run(),
         ["truth", rest @ ..] => truth::run(rest),
         ["blame", rest @ ..] => blame::run(rest),
+        ["predict", rest @ ..] => prediction::run(rest),
         ["daemon", rest @ ..] => daemon::run(rest),
         ["inject", rest @ ..] => inject::run(rest),
         ["generate", dir, cpus, irqs, tasks] => generate::from_words(dir, [cpus, irqs, tasks]),

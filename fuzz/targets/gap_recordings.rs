@@ -28,6 +28,7 @@ pub const TARGET: FuzzTarget = FuzzTarget {
             threshold_ns: recording.threshold_ns.unwrap_or(0),
             selection: ChangeSelection::Each,
             origin: WatchOrigin::Now,
+            others: None,
         };
         let Ok(prediction) = predict(&input) else {
             return;

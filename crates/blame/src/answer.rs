@@ -1,6 +1,7 @@
 //! Defines the answer of `blame`. Field names are a contract with consumers of its JSON.
 
 use crate::stories::GapStory;
+use machine::{CpuId, CpuSet};
 use observe::Class;
 use serde::{Deserialize, Serialize};
 
@@ -218,4 +219,12 @@ impl CpuAnswer {
 pub struct BlameResult {
     /// One entry per CPU, in their order.
     pub cpus: Vec<CpuAnswer>,
+}
+
+impl BlameResult {
+    /// The watched CPUs.
+    #[must_use]
+    pub fn watched(&self) -> CpuSet {
+        self.cpus.iter().map(|cpu| CpuId(cpu.cpu)).collect()
+    }
 }

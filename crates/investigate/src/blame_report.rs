@@ -8,6 +8,7 @@ use crate::watch_loop::EndReason;
 use blame::{BlameQuestion, BlameResult, CureContext, FunctionsReport, HwlatReport};
 use machine::{CpuSet, Machine};
 use measure::{Environment, Note};
+use predict::{ChangeSelection, OtherCpus, Prediction, PredictionInput, WatchOrigin};
 use report::Tracers;
 use root::{Failure, Status};
 use serde::{Serialize, Serializer};
@@ -64,6 +65,12 @@ pub struct BlameReport {
     /// The interruptions of each CPU.
     #[serde(flatten)]
     pub answer: BlameResult,
+    /// The CPUs beside those of a probe.
+    #[serde(skip)]
+    pub others: Option<OtherCpus>,
+    /// The context of its cures, if every gap of a probe is listed.
+    #[serde(skip)]
+    pub(crate) context: Option<CureContext>,
     /// Whether the kernel shows the addresses of its functions. `true` without a trace.
     #[serde(skip)]
     pub has_function_names: bool,
@@ -98,10 +105,26 @@ impl BlameReport {
             functions: None,
             hwlat: None,
             answer,
+            others: None,
+            context: None,
             has_function_names: kernel.is_none_or(|kernel| !kernel.catalogue.names.is_empty()),
             is_complete: true,
             status: Status::Done,
         }
+    }
+
+    /// What changes would gain; `None` if not every gap is listed, and on CPUs that cannot be isolated.
+    #[must_use]
+    pub fn prediction(&self) -> Option<Prediction> {
+        let input = PredictionInput {
+            answer: &self.answer,
+            context: self.context.as_ref()?,
+            threshold_ns: self.threshold_ns?,
+            selection: ChangeSelection::Each,
+            origin: WatchOrigin::Now,
+            others: self.others,
+        };
+        predict::predict(&input).ok()
     }
 
     /// The results of the kernel's tracers.

@@ -16,6 +16,7 @@ mod hotplug;
 mod hwlat_tracer;
 pub mod latency_trace;
 mod limit_gap;
+mod other_cpus;
 mod prediction_run;
 mod probe;
 mod probe_gaps;

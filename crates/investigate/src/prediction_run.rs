@@ -6,10 +6,12 @@ use crate::blame_report::cure_context;
 use crate::hotplug::note_text;
 use crate::probe::blame_probe;
 use blame::{BlameQuestion, BlameResult, CureContext};
-use machine::{CpuId, CpuSet, Machine};
+use machine::{CpuSet, Machine};
 use measure::{Environment, SamplerPolicy};
 use plan::{Finding, Intent, PartitionName, Profile};
-use predict::{ChangeSelection, PartitionOutcomes, Prediction, PredictionInput, PredictionRefusal, WatchOrigin};
+use predict::{
+    ChangeSelection, OtherCpus, PartitionOutcomes, Prediction, PredictionInput, PredictionRefusal, WatchOrigin,
+};
 use report::GapRecording;
 use root::{Failure, Status};
 use session::{Session, isolation};
@@ -80,7 +82,7 @@ pub fn forecast_partitions(
     if session::stop_flag().load(Ordering::Relaxed) {
         return Ok(None);
     }
-    let cpus = watched_cpus(&ended.answer);
+    let cpus = ended.answer.watched();
     let context = cure_context(session, session.machine(), &cpus, &BlameQuestion::default());
     let input = ended.input(&context, ChangeSelection::Each);
     let outcomes = predict::predict_partitions(&input, intents).map_err(|refusal| failure(refusal, &cpus))?;
@@ -122,6 +124,7 @@ fn watched(
         threshold_ns: report.threshold_ns.unwrap_or(0),
         environment: report.environment,
         origin: WatchOrigin::Now,
+        others: report.others,
         notes,
         status: report.status,
     })
@@ -171,6 +174,7 @@ pub fn predict_recording(
         threshold_ns,
         environment: recording.environment,
         origin: WatchOrigin::Recording,
+        others: None,
         notes,
         status: Status::Done,
     };
@@ -193,16 +197,12 @@ fn other_machine(recording: &GapRecording, machine: &Machine) -> Option<String> 
         let (then, now) = (text(&then.model_name), text(&now.topology.model_name));
         return Some(format!("its processor was {then}, and that of this machine is {now}"));
     }
-    let watched = watched_cpus(&recording.answer);
+    let watched = recording.answer.watched();
     if !watched.is_subset(&now.topology.online) {
         let online = &now.topology.online;
         return Some(format!("it is about CPU {watched}, and CPU {online} are online here"));
     }
     None
-}
-
-fn watched_cpus(answer: &BlameResult) -> CpuSet {
-    answer.cpus.iter().map(|cpu| CpuId(cpu.cpu)).collect()
 }
 
 /// A watch with its gaps, and what limits it.
@@ -211,13 +211,14 @@ struct EndedWatch {
     threshold_ns: u64,
     environment: Environment,
     origin: WatchOrigin,
+    others: Option<OtherCpus>,
     notes: Vec<String>,
     status: Status,
 }
 
 impl EndedWatch {
     fn predicted(self, session: &Session, selection: ChangeSelection) -> Result<PredictionReport, Failure> {
-        let cpus = watched_cpus(&self.answer);
+        let cpus = self.answer.watched();
         let machine = session.machine();
         let findings = findings_of_plan(session, &machine, &cpus, selection);
         let context = cure_context(session, machine, &cpus, &BlameQuestion::default());
@@ -239,6 +240,7 @@ impl EndedWatch {
             threshold_ns: self.threshold_ns,
             selection,
             origin: self.origin,
+            others: self.others,
         }
     }
 }

@@ -1,12 +1,13 @@
 //! Runs a probe that spins on the watched CPUs and records every gap.
 
-use crate::blame_options::{BlameOptions, BlameStage, DEFAULT_DURATION, ProbeOptions};
+use crate::blame_options::{BlameOptions, BlameStage, DEFAULT_DURATION, GapDetail, ProbeOptions};
 use crate::blame_report::{BlameReport, cure_context};
 use crate::event_stream::{EventStream, KernelEvents, TraceEnd, TraceTarget, can_do_without, kernel_events};
 use crate::function_tracer;
 use crate::gap_join::{GapJoin, names};
 use crate::hwlat_tracer::look_for_hwlat;
 use crate::limit_gap::LimitGap;
+use crate::other_cpus::BusyTimes;
 use crate::probe_gaps::ProbeGaps;
 use crate::trace_clock::TraceClock;
 use crate::trace_settings::WatchSubject;
@@ -44,7 +45,9 @@ pub fn blame_probe(
     let mut trace = run.start_trace(kernel.as_ref())?;
     let nothing = RecordDecoder::new(Formats::default());
     let mut join = run.join(kernel.as_ref().ok(), trace.as_mut().ok(), &nothing);
+    let busy = BusyTimes::start(session);
     let measured = run.measure(&mut trace, &mut join, &environment, on_stage)?;
+    let others = busy.end(session, &cpus);
     let trace = match trace {
         Ok((stream, kernel)) => Ok(stream.end(session, kernel, &mut join)?),
         Err(error) => Err(error),
@@ -60,29 +63,32 @@ pub fn blame_probe(
         .hwlat
         .map(|time| look_for_hwlat(session, &machine, &cpus, time, probe.threshold))
         .unzip();
-    answer.cure(&cure_context(session, machine, &cpus, &question));
-    let found = match (&trace, &measured.broke) {
-        (Ok(trace), Some(broke)) => LimitGap::longest(broke.cpu.0, broke.limit_ns, &answer, trace),
-        _ => None,
-    };
-    let wrong = measured.findings.iter().filter(|note| note.level == NoteLevel::Error);
-    let mut findings: Vec<Note> = wrong.cloned().collect();
-    let status = match measured.broke.is_some() || !findings.is_empty() {
-        true => Status::Failed,
-        false => Status::Done,
-    };
+    let context = cure_context(session, machine, &cpus, &question);
+    answer.cure(&context);
+    let broke = trace.as_ref().ok().zip(measured.broke.as_ref());
+    let found = broke.and_then(|(trace, broke)| LimitGap::longest(broke.cpu.0, broke.limit_ns, &answer, trace));
+    let mut findings = errors(&measured);
+    let has_failed = measured.broke.is_some() || !findings.is_empty();
     findings.extend(trace.as_ref().ok().and_then(|trace| trace.left_behind.clone()));
     findings.extend(hwlat_left_behind.flatten());
+    let lists_all = options.detail == GapDetail::All && trace.is_ok();
     Ok(BlameReport {
         threshold_ns: Some(nanoseconds(probe.threshold)),
+        others,
+        context: lists_all.then_some(context),
         findings,
         found,
         functions,
         hwlat,
         is_complete: measured.complete,
-        status,
+        status: if has_failed { Status::Failed } else { Status::Done },
         ..BlameReport::new(answer, &trace, environment)
     })
+}
+
+fn errors(measured: &Measurement) -> Vec<Note> {
+    let errors = measured.findings.iter();
+    errors.filter(|note| note.level == NoteLevel::Error).cloned().collect()
 }
 
 fn chosen_cpus(options: &BlameOptions, machine: &Machine, session: &Session) -> Result<CpuSet, Failure> {

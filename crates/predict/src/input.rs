@@ -2,6 +2,7 @@
 
 use blame::{BlameResult, CureContext};
 use plan::Profile;
+use serde::Serialize;
 
 /// What to predict from.
 #[derive(Clone, Copy, Debug)]
@@ -16,6 +17,18 @@ pub struct PredictionInput<'a> {
     pub selection: ChangeSelection,
     /// When it was watched.
     pub origin: WatchOrigin,
+    /// The CPUs to which work may move; `None` if unknown.
+    pub others: Option<OtherCpus>,
+}
+
+/// The CPUs beside the watched ones, during the watch.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct OtherCpus {
+    /// Their number.
+    pub count: usize,
+    /// The share of their time in which they were busy, 0 to 1.
+    pub busy_share: f64,
 }
 
 /// When a watch was made.

@@ -12,7 +12,7 @@ mod prediction;
 mod removal;
 
 pub use change::{ProposalKind, ProposedChange};
-pub use input::{ChangeSelection, PredictionInput, WatchOrigin};
+pub use input::{ChangeSelection, OtherCpus, PredictionInput, WatchOrigin};
 pub use outcome::{Estimate, GapQuantile, Outcome, SizeRate, WakeUpDelay};
 pub use prediction::{
     PartitionOutcomes, PredictedChange, Prediction, PredictionRefusal, RemainingCause, predict, predict_partitions,

@@ -2,11 +2,11 @@
 
 use crate::blocks::{BLOCKS, WatchSums, WatchTime, ranges, totals};
 use crate::change::{Cures, Proposal, ProposalKind, ProposedChange, moves};
-use crate::input::{ChangeSelection, PredictionInput};
+use crate::input::{ChangeSelection, OtherCpus, PredictionInput};
 use crate::outcome::{Estimate, Outcome, WatchScale, outcome};
 use crate::removal::for_each_remaining;
 use blame::{BlameResult, Confidence, CpuAnswer, Cure, CureAction, Interruption, intent_includes};
-use machine::{CpuId, CpuSet};
+use machine::CpuSet;
 use plan::Intent;
 use serde::Serialize;
 
@@ -45,6 +45,8 @@ pub struct Prediction {
     pub lost_events: u64,
     /// Gaps at the end of the watch that are not listed because memory was full. The prediction covers the time before them.
     pub unlisted_gaps: u64,
+    /// The CPUs to which work may move, during the watch; `None` for a recording.
+    pub others: Option<OtherCpus>,
     /// Without any change.
     pub now: Outcome,
     /// The changes, those that remove most time first.
@@ -67,6 +69,8 @@ pub struct PredictedChange {
     /// The time that moves to other CPUs, at most. It may exceed the time that is removed, because time without a known cause
     /// then shows in its place.
     pub moved_ns_per_s: f64,
+    /// The share of their time in which the other CPUs are busy then, at most. `None` for a recording.
+    pub others_busy_share: Option<f64>,
     /// The part of it whose cause is inferred, not traced.
     pub inferred_ns_per_s: f64,
     /// What is left.
@@ -134,11 +138,12 @@ pub fn predict(input: &PredictionInput) -> Result<Prediction, PredictionRefusal>
     });
     let (remaining, unexplained_ns_per_s) = watch.remaining();
     Ok(Prediction {
-        cpus: answer.cpus.iter().map(|cpu| CpuId(cpu.cpu)).collect(),
+        cpus: answer.watched(),
         watched_ns: watch.longest_ns(),
         gaps: sum(answer.cpus.iter().map(|cpu| cpu.gaps)),
         lost_events: sum(answer.cpus.iter().map(|cpu| cpu.lost_events)),
         unlisted_gaps: sum(answer.cpus.iter().map(|cpu| cpu.stories_left_out)),
+        others: input.others,
         now: outcome(&watch.now, None, watch.scale),
         changes,
         remaining,
@@ -296,6 +301,7 @@ impl<'a> Watch<'a> {
             change: proposal.change,
             removed_ns_per_s: self.scale.estimate(totals(&removed)[0], range),
             moved_ns_per_s: self.per_s(moved_ns),
+            others_busy_share: self.others_busy_share(moved_ns),
             inferred_ns_per_s: self.scale.per_s(remainder.inferred_ns()),
             outcome: remainder.outcome(self.scale),
             needs_watch_ns: self.needs_watch_ns(removed.iter().filter(|block| block[0] > 0.0).count()),
@@ -309,6 +315,13 @@ impl<'a> Watch<'a> {
             ENOUGH_BLOCKS..=BLOCKS => None,
             few => Some(self.longest_ns().saturating_mul(ENOUGH_EVENTS).div_ceil(few as u64)),
         }
+    }
+
+    /// How busy the other CPUs are if this time of the watched ones moves there.
+    fn others_busy_share(&self, moved_ns: u64) -> Option<f64> {
+        let others = self.input.others.filter(|others| others.count > 0)?;
+        let moved = self.per_s(moved_ns) / 1e9 * self.times.len() as f64 / others.count as f64;
+        Some((others.busy_share + moved).min(1.0))
     }
 
     fn per_s(&self, sum_ns: u64) -> f64 {

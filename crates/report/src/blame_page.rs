@@ -9,13 +9,14 @@ use crate::blame::{cures, is_timed, per_million, share};
 use crate::blame_picture::{longest_of, note};
 use crate::blame_tracers::Tracers;
 use crate::culprit::by;
-use crate::page;
 use crate::page::text::unit;
 use crate::style::{counted, grouped, safe};
 use crate::units::time;
+use crate::{page, prediction};
 use ::blame::{BlameResult, Confidence, CpuAnswer, Interruption};
 use maud::{Markup, html};
 use measure::Environment;
+use predict::Prediction;
 
 const STYLE: &str = include_str!("blame_page/blame_page.css");
 /// Keyboard access to the marks of the drawings.
@@ -26,16 +27,29 @@ const ROWS: usize = 24;
 /// Number of gaps drawn.
 const DRAWN: usize = 12;
 
-/// The page, including reports of kernel tracers. The JSON of the answer is embedded under the name `json_name`, to be saved
-/// with one click.
+/// What the page shows.
+#[derive(Clone, Copy)]
+pub struct BlamePage<'a> {
+    /// The answer.
+    pub answer: &'a BlameResult,
+    /// Reports of kernel tracers.
+    pub tracers: Tracers<'a>,
+    /// What changes would gain.
+    pub prediction: Option<&'a Prediction>,
+    /// The machine.
+    pub environment: &'a Environment,
+    /// The JSON of the answer, to be saved with one click.
+    pub json: Option<&'a [u8]>,
+    /// Its file name.
+    pub json_name: &'a str,
+}
+
+/// The page.
 #[must_use]
-pub fn blame_html(
-    answer: &BlameResult,
-    tracers: Tracers,
-    environment: &Environment,
-    json: Option<&[u8]>,
-    json_name: &str,
-) -> String {
+pub fn blame_html(page: &BlamePage) -> String {
+    let BlamePage {
+        answer, environment, ..
+    } = *page;
     let cpus: Vec<String> = answer.cpus.iter().map(|cpu| cpu.cpu.to_string()).collect();
     let cpus = format!("CPU {}", cpus.join(","));
     let release = environment.release.as_deref().unwrap_or("kernel unknown");
@@ -50,10 +64,11 @@ pub fn blame_html(
             @for cpu in &answer.cpus { h1 { (unit(&headline(cpu))) } "\n" }
         } "\n"
         @for cpu in &answer.cpus { (section(cpu)) }
-        @if let Some(report) = tracers.functions { (tracers::functions(report)) }
-        @if let Some(report) = tracers.hwlat { (tracers::hwlat(report)) }
+        @if let Some(prediction) = page.prediction { (prediction::page::section(prediction)) }
+        @if let Some(report) = page.tracers.functions { (tracers::functions(report)) }
+        @if let Some(report) = page.tracers.hwlat { (tracers::hwlat(report)) }
         (page::environment(environment, &[("requested CPUs", cpus.clone())], &[]))
-        (page::footer(&environment.tool_version, json_name, json))
+        (page::footer(&environment.tool_version, page.json_name, page.json))
     };
     page::page(&format!("quietcore blame: {cpus}"), STYLE, SCRIPT, &content)
 }

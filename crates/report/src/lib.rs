@@ -43,7 +43,7 @@ pub mod which_knob;
 
 pub use blame::{BLAME_SCHEMA, RowLimit, blame_conclusion, blame_text};
 pub use blame_gaps::{GapRecording, GapRecordingError, blame_gaps, read_blame_gaps};
-pub use blame_page::blame_html;
+pub use blame_page::{BlamePage, blame_html};
 pub use blame_tracers::{Tracers, functions_note, tracers_text};
 pub use boot::{
     BOOT_SCHEMA, BootChangeJson, BootCheckJson, BootEntryJson, BootShowJson, ChangeMode, ChangeView, LineJson,

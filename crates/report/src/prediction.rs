@@ -1,12 +1,14 @@
 //! Formats predictions: what each change would gain, best first, and what no change removes.
 
+pub(crate) mod page;
+
 use crate::blame::combined;
 use crate::report_text::ReportText;
 use crate::style::{Style, TextRole, counted, cut, safe};
 use crate::units::{rate, time};
 use measure::Environment;
 use plan::Finding;
-use predict::{Estimate, Outcome, PredictedChange, Prediction, ProposalKind};
+use predict::{Estimate, OtherCpus, Outcome, PredictedChange, Prediction, ProposalKind};
 use serde::Serialize;
 
 /// The schema of the JSON document.
@@ -116,7 +118,7 @@ fn table(text: &mut ReportText, prediction: &Prediction) {
     numbers(text, &prediction.now, "no change");
     for change in &prediction.changes {
         numbers(text, &change.outcome, &safe(&change.change.name));
-        let remarks = remarks(change);
+        let remarks = remarks(change, prediction.others);
         if !remarks.is_empty() {
             text.wrapped_as(TextRole::Quiet, 12, 12, &remarks);
         }
@@ -138,7 +140,7 @@ fn numbers(text: &mut ReportText, outcome: &Outcome, name: &str) {
 }
 
 /// What to know before making the change.
-fn remarks(change: &PredictedChange) -> String {
+fn remarks(change: &PredictedChange, others: Option<OtherCpus>) -> String {
     let mut remarks = Vec::new();
     if !is_effective(change) {
         remarks.push("no effect seen".to_owned());
@@ -157,7 +159,12 @@ fn remarks(change: &PredictedChange) -> String {
     }
     if change.moved_ns_per_s >= 1.0 {
         let moved = per_second(change.moved_ns_per_s);
-        remarks.push(format!("moves up to {moved} to other CPUs"));
+        let busy = others.zip(change.others_busy_share);
+        let busy = busy.map_or_else(String::new, |(others, then)| {
+            let (now, then) = (others.busy_share * 100.0, then * 100.0);
+            format!(", which are busy {now:.0}% of the time now, and then up to {then:.0}%")
+        });
+        remarks.push(format!("moves up to {moved} to other CPUs{busy}"));
     }
     if change.inferred_ns_per_s >= 1.0 {
         remarks.push("causes partly inferred".to_owned());

@@ -252,13 +252,14 @@ fn write(args: &Args, report: &BlameReport) -> Result<(), Failure> {
         let json = serde_json::to_vec(report).ok();
         let name = path.with_extension("json");
         let name = name.file_name().unwrap_or_default().to_string_lossy();
-        let page = report::blame_html(
-            &report.answer,
-            report.tracers(),
-            &report.environment,
-            json.as_deref(),
-            &name,
-        );
+        let page = report::blame_html(&report::BlamePage {
+            answer: &report.answer,
+            tracers: report.tracers(),
+            prediction: report.prediction().as_ref(),
+            environment: &report.environment,
+            json: json.as_deref(),
+            json_name: &name,
+        });
         root::output::write(path, page.as_bytes())?;
     }
     Ok(())

@@ -5,7 +5,7 @@ use blame::{BlameResult, Class, Confidence, CureContext, Interruption, Interrupt
 use machine::CpuSet;
 use plan::{Intent, PartitionName, Profile};
 use predict::{
-    ChangeSelection, PredictedChange, Prediction, PredictionInput, ProposalKind, WatchOrigin, predict,
+    ChangeSelection, OtherCpus, PredictedChange, Prediction, PredictionInput, ProposalKind, WatchOrigin, predict,
     predict_partitions,
 };
 
@@ -53,6 +53,7 @@ fn predicted(answer: &BlameResult, context: &CureContext, selection: ChangeSelec
         threshold_ns: 1_000,
         selection,
         origin: WatchOrigin::Now,
+        others: None,
     };
     predict(&input).unwrap()
 }
@@ -164,6 +165,7 @@ fn threads_of_a_recording_are_not_moved() {
         threshold_ns: 1_000,
         selection: ChangeSelection::Each,
         origin: WatchOrigin::Recording,
+        others: None,
     };
     let earlier = predict(&input).unwrap();
     assert!(
@@ -321,16 +323,29 @@ fn removed_time_exposes_unexplained_time() {
             story(at + 7_000_000, &[(1_000_000, None)]),
         ]
     });
-    let prediction = predicted(
-        &watch(10 * SECOND_NS, rows, stories.collect()),
-        &context(),
-        ChangeSelection::Each,
-    );
+    let answer = watch(10 * SECOND_NS, rows, stories.collect());
+    let prediction = predicted(&answer, &context(), ChangeSelection::Each);
     assert_eq!(prediction.now.stolen_ns_per_s.value, 600_000_000.0);
     let partition = of(&prediction, "partition");
     assert_eq!(partition.outcome.stolen_ns_per_s.value, 200_000_000.0);
     assert_eq!(partition.outcome.gap_rates[0].per_s.value, 200.0);
     assert_eq!(partition.moved_ns_per_s, 500_000_000.0);
+    assert_eq!(partition.others_busy_share, None);
+    let context = context();
+    let busy = |busy_share| {
+        let input = PredictionInput {
+            answer: &answer,
+            context: &context,
+            threshold_ns: 1_000,
+            selection: ChangeSelection::Each,
+            origin: WatchOrigin::Now,
+            others: Some(OtherCpus { count: 4, busy_share }),
+        };
+        let prediction = predict(&input).unwrap();
+        of(&prediction, "partition").others_busy_share
+    };
+    // Half a CPU moves to four CPUs.
+    assert_eq!([busy(0.25), busy(0.95)], [Some(0.375), Some(1.0)]);
 }
 
 #[test]
@@ -365,6 +380,7 @@ fn partitions_remove_what_their_knobs_stop() {
         threshold_ns: 1_000,
         selection: ChangeSelection::Each,
         origin: WatchOrigin::Now,
+        others: None,
     };
     let bare = Intent::new(PartitionName::default(), CpuSet::new(), Profile::Minimal);
     let mut with_knob = bare.clone();

@@ -77,6 +77,7 @@ fn coverage(seconds: u64, bursts: &BurstRate) -> [f64; 2] {
                 boot: true,
             },
             origin: WatchOrigin::Now,
+            others: None,
         };
         let outcome = predict(&input).unwrap().changes.remove(0).outcome;
         let later = gaps(&mut random, seconds, false, bursts);

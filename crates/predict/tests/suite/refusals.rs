@@ -13,6 +13,7 @@ fn refusal(answer: &BlameResult, context: &CureContext, selection: ChangeSelecti
         threshold_ns: 0,
         selection,
         origin: WatchOrigin::Now,
+        others: None,
     };
     predict(&input).unwrap_err()
 }

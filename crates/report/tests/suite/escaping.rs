@@ -2,6 +2,7 @@
 //! texts that do not.
 
 use crate::support::models::{self, blamed};
+use crate::support::predicted;
 use crate::support::texts::with_text;
 use blame::{FunctionTime, FunctionsReport, GapFunctions, HwlatReport};
 use check::{CheckFinding, Intention, IntentionSource};
@@ -11,8 +12,8 @@ use formats::{Basis, Recording};
 use measure::Measurement;
 use report::study::PairRow;
 use report::{
-    CheckOutput, ComparePage, ComparedFile, RequirementResult, STUDY_FORMS, StudyCell, StudyPage, Tracers, blame_html,
-    check_junit, comparison_html, measurement_html,
+    BlamePage, CheckOutput, ComparePage, ComparedFile, RequirementResult, STUDY_FORMS, StudyCell, StudyPage, Tracers,
+    blame_html, check_junit, comparison_html, measurement_html,
 };
 
 const HOSTILE: &str = "</title></style><script>alert(1)</script>&\"'\u{1b}";
@@ -95,13 +96,18 @@ fn every_text_of_blame_is_escaped() {
             hwlat: Some(&hwlat),
         };
         let answer = with_text(&blamed::answer(text), text);
-        blame_html(
-            &answer,
+        let mut prediction = predicted::prediction();
+        prediction.changes[0].change.name = text.to_owned();
+        prediction.changes[0].change.commands = vec![text.to_owned()];
+        prediction.changes[0].change.excluded = vec![text.to_owned()];
+        blame_html(&BlamePage {
+            answer: &answer,
             tracers,
-            &with_text(&environment, text),
-            Some(text.as_bytes()),
-            text,
-        )
+            prediction: Some(&prediction),
+            environment: &with_text(&environment, text),
+            json: Some(text.as_bytes()),
+            json_name: text,
+        })
     });
 }
 

@@ -1,116 +1,9 @@
 //! The screen of `predict`.
 
-use machine::{CpuId, CpuSet};
-use predict::{
-    Estimate, GapQuantile, Outcome, PredictedChange, Prediction, ProposalKind, ProposedChange, RemainingCause,
-    SizeRate, WakeUpDelay,
-};
-use report::{Style, prediction_text, prediction_verdict};
-
-fn outcome(stolen_ns_per_s: f64, gaps: f64, longest_ns: u64) -> Outcome {
-    Outcome {
-        stolen_ns_per_s: Estimate {
-            value: stolen_ns_per_s,
-            low: stolen_ns_per_s * 0.9,
-            high: stolen_ns_per_s * 1.2,
-        },
-        gap_rates: vec![SizeRate {
-            from_ns: 0,
-            per_s: Estimate {
-                value: gaps,
-                low: gaps,
-                high: gaps,
-            },
-        }],
-        longest_ns,
-        quantiles: vec![GapQuantile {
-            share: 0.5,
-            ns: longest_ns / 4,
-        }],
-        delays: [(0.99, 0), (0.999, longest_ns / 10), (0.9999, longest_ns / 2)]
-            .map(|(share, ns)| WakeUpDelay { share, ns })
-            .to_vec(),
-    }
-}
-
-fn change(kind: ProposalKind, name: &str, commands: &[&str], removed: f64, outcome: Outcome) -> PredictedChange {
-    PredictedChange {
-        change: ProposedChange {
-            kind,
-            name: name.to_owned(),
-            commands: commands.iter().map(|&command| command.to_owned()).collect(),
-            needs_reboot: kind == ProposalKind::Boot,
-            costs: Vec::new(),
-            excluded: Vec::new(),
-        },
-        removed_ns_per_s: Estimate {
-            value: removed,
-            low: 0.0,
-            high: removed,
-        },
-        moved_ns_per_s: 0.0,
-        inferred_ns_per_s: 0.0,
-        outcome,
-        needs_watch_ns: None,
-    }
-}
-
-fn prediction() -> Prediction {
-    let apply = "quietcore apply --cpus 3 --with stat_interval";
-    let boot = "quietcore boot set --cpus 3";
-    let mut all = change(
-        ProposalKind::Everything,
-        "all safe changes",
-        &[apply, boot],
-        1_100_000.0,
-        outcome(80_000.0, 0.5, 9_000),
-    );
-    all.change.needs_reboot = true;
-    all.change.excluded = vec!["cpu_cycle".to_owned()];
-    all.moved_ns_per_s = 12_000.0;
-    let mut boot = change(
-        ProposalKind::Boot,
-        "boot line",
-        &[boot],
-        1_000_000.0,
-        outcome(180_000.0, 3.0, 40_000),
-    );
-    boot.change.costs = vec!["speed"];
-    let mut knob = change(
-        ProposalKind::Knob,
-        "stat_interval",
-        &[apply],
-        100_000.0,
-        outcome(1_080_000.0, 250.0, 350_000),
-    );
-    knob.needs_watch_ns = Some(100_000_000_000);
-    Prediction {
-        cpus: [CpuId(3)].into_iter().collect::<CpuSet>(),
-        watched_ns: 30_000_000_000,
-        gaps: 7_530,
-        lost_events: 0,
-        unlisted_gaps: 0,
-        now: outcome(1_180_000.0, 251.0, 350_000),
-        changes: vec![
-            all,
-            boot,
-            knob,
-            change(
-                ProposalKind::Profile,
-                "profile minimal",
-                &[],
-                0.0,
-                outcome(1_180_000.0, 251.0, 350_000),
-            ),
-        ],
-        remaining: vec![RemainingCause {
-            name: "firmware".to_owned(),
-            stolen_ns_per_s: 30_000.0,
-            why: "no cure is known".to_owned(),
-        }],
-        unexplained_ns_per_s: 5_000.0,
-    }
-}
+use crate::support::models;
+use crate::support::predicted::prediction;
+use predict::OtherCpus;
+use report::{BlamePage, Style, Tracers, blame_html, prediction_text, prediction_verdict};
 
 #[test]
 fn changes_are_listed_best_first_with_what_they_need() {
@@ -178,4 +71,46 @@ fn a_watch_without_gaps_or_causes_promises_nothing() {
     assert!(text.contains("no predicted change removes any of it"), "{text}");
     assert!(text.contains("No gap has a known cause"), "{text}");
     assert!(!text.contains("Next:"), "{text}");
+}
+
+#[test]
+fn work_that_moves_is_shown_with_the_load_of_the_other_cpus() {
+    let mut busy = prediction();
+    busy.others = Some(OtherCpus {
+        count: 3,
+        busy_share: 0.34,
+    });
+    busy.changes[0].others_busy_share = Some(0.452);
+    let text = prediction_text(&busy, Style::Plain).replace("\n            ", " ");
+    let expected = "moves up to 12 us to other CPUs, which are busy 34% of the time now, and then up to 45%";
+    assert!(text.contains(expected), "{text}");
+}
+
+#[test]
+fn the_page_of_blame_lists_the_changes_that_have_an_effect() {
+    let answer = models::blamed::answer("make");
+    let environment = models::measurement("noise", 1_000, &[]).environment;
+    let mut page = BlamePage {
+        answer: &answer,
+        tracers: Tracers::default(),
+        prediction: None,
+        environment: &environment,
+        json: None,
+        json_name: "blame.json",
+    };
+    let title = "What each change would gain";
+    assert!(!blame_html(&page).contains(title));
+    let prediction = prediction();
+    page.prediction = Some(&prediction);
+    let html = blame_html(&page);
+    let (_, section) = html.split_once(title).unwrap();
+    let section = section.split_once("</section>").unwrap().0.replace('\u{a0}', " ");
+    for words in [
+        "all safe changes together leave 80 µs",
+        "<code>quietcore boot set --cpus 3</code>",
+        "rare: watch for 100 s",
+    ] {
+        assert!(section.contains(words), "{words}: {section}");
+    }
+    assert!(!section.contains("profile minimal"), "{section}");
 }

@@ -3,4 +3,5 @@
 pub mod browser;
 pub mod golden;
 pub mod models;
+pub mod predicted;
 pub mod texts;
