@@ -43,6 +43,7 @@ mod owners;
 mod packages;
 mod partrt;
 mod predicting;
+mod predicting_boots;
 mod prove;
 mod run_move;
 mod senders;
@@ -82,6 +83,7 @@ pub const ALL: &[&Scenario] = &[
     &run_move::SCENARIO,
     &partrt::SCENARIO,
     &predicting::SCENARIO,
+    &predicting_boots::SCENARIO,
     &threads::SCENARIO,
     &fork_storm::SCENARIO,
     &faults::SCENARIO,
