@@ -139,7 +139,7 @@ impl Cures {
             .into_iter()
             .filter(|profile| context.profile_command(*profile).is_some());
         let mut all: Vec<Proposal> = profiles.map(|profile| self.profile(context, profile)).collect();
-        all.extend(context.boot_command().map(|command| self.boot(command)));
+        all.extend(context.boot_command().map(|command| self.boot(context, command)));
         let alone = self.commands.iter().filter(|(action, _)| *action != CureAction::Boot);
         all.extend(alone.map(|(action, command)| alone_of(action, command)));
         let each = self.commands.iter().map(|(action, command)| alone_of(action, command));
@@ -182,9 +182,10 @@ impl Cures {
     }
 
     /// The boot line, with what its other parameters stop too.
-    fn boot(&self, command: String) -> Proposal {
+    fn boot(&self, context: &CureContext, command: String) -> Proposal {
+        let included = |action: &&CureAction| on_boot_line(action, context);
         Proposal {
-            actions: self.actions().filter(|action| on_boot_line(action)).cloned().collect(),
+            actions: self.actions().filter(included).cloned().collect(),
             ..alone_of(&CureAction::Boot, &[command])
         }
     }
@@ -197,7 +198,7 @@ impl Cures {
                 context
                     .boot_command()
                     .filter(|_| boot)
-                    .map(|command| self.boot(command)),
+                    .map(|command| self.boot(context, command)),
             )
             .collect();
         let names: Vec<&str> = parts.iter().map(|part| part.change.name.as_str()).collect();
@@ -263,14 +264,19 @@ fn register(
 }
 
 const KNOBS_ON_BOOT_LINE: &[&str] = &["irq_affinity", "workqueue_cpumask"];
+const KNOBS_OF_NOHZ_FULL: &[&str] = &["watchdog_cpumask"];
 
 /// Whether the suggested boot line (`isolcpus=managed_irq,domain,... irqaffinity=...`, with `nohz_full=` or `rcu_nocbs=`) also
 /// makes this change: tasks, unbound work (`kernel/workqueue.c`, `workqueue_init_early`), load balancing and interrupts stay
-/// away from the CPUs.
-fn on_boot_line(action: &CureAction) -> bool {
+/// away from the CPUs, and the lockup detectors do not watch those of `nohz_full=` (`kernel/watchdog.c`,
+/// `lockup_detector_init`).
+fn on_boot_line(action: &CureAction, context: &CureContext) -> bool {
     match action {
         CureAction::Boot | CureAction::Partition => true,
-        CureAction::Knob(text) => KNOBS_ON_BOOT_LINE.contains(&text.as_str()),
+        CureAction::Knob(text) => {
+            let has_nohz_full = context.can_stop_ticks != Some(false);
+            KNOBS_ON_BOOT_LINE.contains(&text.as_str()) || has_nohz_full && KNOBS_OF_NOHZ_FULL.contains(&text.as_str())
+        }
         CureAction::Reapply | CureAction::Move(_) => false,
     }
 }
@@ -315,8 +321,8 @@ mod tests {
 
     #[test]
     fn the_knobs_that_are_named_here_exist() {
-        for name in KNOBS_ON_BOOT_LINE.iter().chain(MOVING_KNOBS) {
-            assert!(knobs::knob(name).is_some_and(|knob| knob.name == *name), "{name}");
+        for name in [KNOBS_ON_BOOT_LINE, KNOBS_OF_NOHZ_FULL, MOVING_KNOBS].concat() {
+            assert!(knobs::knob(name).is_some_and(|knob| knob.name == name), "{name}");
         }
     }
 }

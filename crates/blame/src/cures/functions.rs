@@ -37,6 +37,7 @@ const fn by_knob(name: &'static str, knob: &'static str, why: &'static str) -> F
     row(name, Knob(knob, why))
 }
 
+const SLICES: Remedy = Partition("the scheduler divides the CPU between several runnable tasks");
 const SLEEP: Remedy = Requester("a timer runs on the CPU of the thread that set it");
 const PERF: Remedy = Nothing("a perf session counts on this CPU; end it, or exclude the CPU with `perf -C`");
 const REGISTERS: Remedy = Nothing(
@@ -87,10 +88,9 @@ pub const FUNCTIONS: &[Function] = &[
         "fair_server",
         "the timer of the fair server, which lets ordinary tasks run beside real-time ones",
     ),
-    row(
-        "hrtick",
-        Partition("the scheduler divides the CPU between several runnable tasks"),
-    ),
+    row("hrtick", SLICES),
+    // Another CPU asks this one to start that timer.
+    row("__hrtick_start", SLICES),
     row("perf_mux_hrtimer_handler", PERF),
     row("perf_swevent_hrtimer", PERF),
     by_knob(

@@ -256,9 +256,24 @@ impl CureCase<'_> {
         self.culprit()?.links().iter().find_map(here)
     }
 
+    /// The interrupt whose thread is the culprit: `irq/36-eth0`.
+    fn irq_of_thread(&self) -> Option<i64> {
+        irq_of_comm(self.thread()?.0)
+    }
+
+    fn known_interrupt(&self, irq: i64) -> Option<&Interrupt> {
+        self.context.interrupts.iter().find(|known| i64::from(known.irq) == irq)
+    }
+
+    /// Whether nothing is known that keeps the interrupt where it is.
+    fn is_movable(&self, irq: i64) -> bool {
+        self.known_interrupt(irq)
+            .is_none_or(|known| known.immovable().is_none())
+    }
+
     fn interrupt(&self, irq: i64) -> Cure {
         let file = format!("/proc/irq/{irq}/smp_affinity_list");
-        let known = self.context.interrupts.iter().find(|known| i64::from(known.irq) == irq);
+        let known = self.known_interrupt(irq);
         let here = |cpus: &machine::CpuSet| cpus.contains(CpuId(self.cpu));
         let immovable = known.and_then(Interrupt::immovable);
         if immovable == Some(ImmovableReason::PerCpu) {
@@ -342,11 +357,10 @@ impl CureCase<'_> {
     fn kernel_thread(&self) -> Cure {
         let comm = self.row.name.split(':').next().unwrap_or_default();
         let begins = |stems: &[&str]| stems.iter().any(|stem| self.row.name.starts_with(stem));
-        if let Some(number) = self.row.name.strip_prefix("irq/") {
-            let number: String = number.chars().take_while(char::is_ascii_digit).collect();
-            return match number.parse() {
-                Ok(irq) => self.interrupt(irq),
-                Err(_) => self.context.knob(
+        if begins(&["irq/"]) {
+            return match irq_of_comm(&self.row.name) {
+                Some(irq) => self.interrupt(irq),
+                None => self.context.knob(
                     self.cpu,
                     "irq_affinity",
                     "the thread of an interrupt runs on the interrupt's CPUs",
@@ -416,6 +430,16 @@ impl CureCase<'_> {
                 .isolate(self.cpu, &format!("{why}; threads that run elsewhere queue it there")),
         }
     }
+}
+
+/// The number in the name of an interrupt's thread.
+fn irq_of_comm(comm: &str) -> Option<i64> {
+    let number = comm.strip_prefix("irq/")?;
+    number
+        .split(|letter: char| !letter.is_ascii_digit())
+        .next()?
+        .parse()
+        .ok()
 }
 
 /// What none of our knobs affects: the table of classes says what helps.

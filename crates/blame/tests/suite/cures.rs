@@ -324,6 +324,13 @@ fn an_active_or_absent_knob_is_not_proposed() {
 }
 
 #[test]
+fn a_time_slice_that_another_cpu_starts_is_cured_like_its_timer() {
+    let mut call = row(Class::FunctionCall, "call_function_single: __hrtick_start");
+    call.culprit = by("sh", 227, 3);
+    assert_eq!(cure_text(&call, &open()), "quietcore apply --cpus 2");
+}
+
+#[test]
 fn work_caused_by_another_cpu_is_cured_on_that_cpu() {
     let mut block = row(Class::SoftBlock, "BLOCK");
     block.culprit = Some(Culprit {
@@ -344,10 +351,22 @@ fn work_caused_by_another_cpu_is_cured_on_that_cpu() {
         ],
         ..by("dd", 9, 3).unwrap()
     });
-    assert_eq!(
-        cure_text(&block, &open()),
-        "quietcore apply --cpus 2 --with rq_affinity=2"
-    );
+    // The request completes here because its interrupt is here. One that cannot be moved can still pass it on.
+    assert_eq!(cure_text(&block, &open()), "quietcore apply --cpus 2");
+    let managed = CureContext {
+        interrupts: vec![Interrupt {
+            irq: 47,
+            managed: Some(true),
+            ..Interrupt::default()
+        }],
+        ..open()
+    };
+    let passed_on = "quietcore apply --cpus 2 --with rq_affinity=2";
+    assert_eq!(cure_text(&block, &managed), passed_on);
+    // On PREEMPT_RT, the thread of the interrupt completes it.
+    block.culprit = by("irq/47-ahci[000", 202, 2);
+    assert_eq!(cure_text(&block, &open()), "quietcore apply --cpus 2");
+    assert_eq!(cure_text(&block, &managed), passed_on);
     block.culprit = by("dd", 9, 2);
     assert_eq!(cure_text(&block, &isolated()), "quietcore move --back --pid 9");
 

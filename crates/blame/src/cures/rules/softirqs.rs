@@ -51,7 +51,8 @@ impl CureCase<'_> {
     }
 
     pub(super) fn block(&self) -> Cure {
-        match (self.thread(), self.irq_of_culprit()) {
+        let irq = self.irq_of_thread().or_else(|| self.irq_of_culprit());
+        match (self.thread(), irq.filter(|irq| self.is_movable(*irq))) {
             (Some((comm, pid)), _)
                 if self.culprit().is_some_and(|by| by.cpu == self.cpu) && !is_kernel_thread(comm) =>
             {
@@ -61,7 +62,8 @@ impl CureCase<'_> {
                     "a disk request completes on the CPU that sent it, and this thread sends from here",
                 )
             }
-            (Some(_), _) => self.context.knob(
+            (_, Some(irq)) => self.interrupt(irq),
+            (Some(_), None) => self.context.knob(
                 self.cpu,
                 "rq_affinity=2",
                 &format!(
@@ -69,7 +71,6 @@ impl CureCase<'_> {
                     self.thread_text()
                 ),
             ),
-            (None, Some(irq)) => self.interrupt(irq),
             (None, None) => self.context.knob(
                 self.cpu,
                 "rq_affinity=2",
