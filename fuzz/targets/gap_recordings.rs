@@ -29,6 +29,7 @@ pub const TARGET: FuzzTarget = FuzzTarget {
             selection: ChangeSelection::Each,
             origin: WatchOrigin::Now,
             others: None,
+            base_latency_ns: None,
         };
         let Ok(prediction) = predict(&input) else {
             return;

@@ -123,6 +123,7 @@ impl BlameReport {
             selection: ChangeSelection::Each,
             origin: WatchOrigin::Now,
             others: self.others,
+            base_latency_ns: None,
         };
         predict::predict(&input).ok()
     }

@@ -7,14 +7,14 @@ use crate::hotplug::note_text;
 use crate::probe::blame_probe;
 use blame::{BlameQuestion, BlameResult, CureContext};
 use machine::{CpuSet, Machine};
-use measure::{Environment, SamplerPolicy};
+use measure::{Environment, MeasureRequest, SamplerPolicy};
 use plan::{Finding, Intent, PartitionName, Profile};
 use predict::{
     ChangeSelection, OtherCpus, PartitionOutcomes, Prediction, PredictionInput, PredictionRefusal, WatchOrigin,
 };
 use report::GapRecording;
 use root::{Failure, Status};
-use session::{Session, isolation};
+use session::{Session, cpuset_entry, isolation};
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -65,7 +65,16 @@ pub fn predict_watch(
     selection: ChangeSelection,
     on_stage: &mut dyn FnMut(BlameStage),
 ) -> Result<PredictionReport, Failure> {
-    watched(watch, session, on_stage)?.predicted(session, selection)
+    let mut ended = watched(watch, session, on_stage)?;
+    match base_latency_ns(session, &ended.answer.watched()) {
+        Ok(base_ns) => ended.base_latency_ns = base_ns,
+        Err(error) => {
+            let reason = error.reason();
+            let note = format!("the latency without gaps could not be measured: {reason}\n");
+            ended.notes.push(note);
+        }
+    }
+    ended.predicted(session, selection)
 }
 
 /// Watches CPUs that are not isolated, and predicts what each of these partitions would leave. The intents need no CPUs.
@@ -125,9 +134,27 @@ fn watched(
         environment: report.environment,
         origin: WatchOrigin::Now,
         others: report.others,
+        base_latency_ns: None,
         notes,
         status: report.status,
     })
+}
+
+/// The median latency of wake-ups in a second without a trace, on the slowest of these CPUs: most wake-ups meet no gap.
+/// `None` if a signal ended the run.
+///
+/// # Errors
+/// Those of a measurement.
+fn base_latency_ns(session: &Session, cpus: &CpuSet) -> Result<Option<u64>, Failure> {
+    let machine = session.machine();
+    let door = cpuset_entry::door(session.root(), &machine, cpus);
+    let enter = |pid: u32| cpuset_entry::enter(session, door.as_deref(), pid);
+    let environment = Environment::of(&machine, session.root(), env!("CARGO_PKG_VERSION"));
+    let time = Duration::from_secs(1);
+    let mut request = MeasureRequest::latency(cpus.clone(), time, environment, session::stop_flag());
+    request.join = door.is_some().then_some(&enter);
+    let measured = measure::run(&request, session.root(), &mut |_| {})?;
+    Ok(measured.threads.iter().filter_map(|thread| thread.p50_ns).max())
 }
 
 /// Predicts from a file of `blame --gaps`.
@@ -175,6 +202,7 @@ pub fn predict_recording(
         environment: recording.environment,
         origin: WatchOrigin::Recording,
         others: None,
+        base_latency_ns: None,
         notes,
         status: Status::Done,
     };
@@ -212,6 +240,7 @@ struct EndedWatch {
     environment: Environment,
     origin: WatchOrigin,
     others: Option<OtherCpus>,
+    base_latency_ns: Option<u64>,
     notes: Vec<String>,
     status: Status,
 }
@@ -241,6 +270,7 @@ impl EndedWatch {
             selection,
             origin: self.origin,
             others: self.others,
+            base_latency_ns: self.base_latency_ns,
         }
     }
 }

@@ -19,6 +19,8 @@ pub struct PredictionInput<'a> {
     pub origin: WatchOrigin,
     /// The CPUs to which work may move; `None` if unknown.
     pub others: Option<OtherCpus>,
+    /// The latency of a wake-up that no gap delays, in nanoseconds; `None` if it was not measured.
+    pub base_latency_ns: Option<u64>,
 }
 
 /// The CPUs beside the watched ones, during the watch.

@@ -47,6 +47,9 @@ pub struct Prediction {
     pub unlisted_gaps: u64,
     /// The CPUs to which work may move, during the watch; `None` for a recording.
     pub others: Option<OtherCpus>,
+    /// The latency of a wake-up that no gap delays, in nanoseconds: the median of a second. Delays of wake-ups come in
+    /// addition. `None` for a recording.
+    pub base_latency_ns: Option<u64>,
     /// Without any change.
     pub now: Outcome,
     /// The changes, those that remove most time first.
@@ -144,6 +147,7 @@ pub fn predict(input: &PredictionInput) -> Result<Prediction, PredictionRefusal>
         lost_events: sum(answer.cpus.iter().map(|cpu| cpu.lost_events)),
         unlisted_gaps: sum(answer.cpus.iter().map(|cpu| cpu.stories_left_out)),
         others: input.others,
+        base_latency_ns: input.base_latency_ns,
         now: outcome(&watch.now, None, watch.scale),
         changes,
         remaining,

@@ -71,7 +71,7 @@ pub fn prediction_text(prediction: &Prediction, style: Style) -> String {
     evidence(&mut text, prediction);
     table(&mut text, prediction);
     if let Some(best) = best {
-        delays(&mut text, &prediction.now, best);
+        delays(&mut text, prediction, best);
     }
     remaining(&mut text, prediction);
     text.into_string()
@@ -181,8 +181,8 @@ fn is_effective(change: &PredictedChange) -> bool {
 }
 
 /// The delay of periodic wake-ups, without a change and with the best one.
-fn delays(text: &mut ReportText, now: &Outcome, best: &PredictedChange) {
-    let pairs = now.delays.iter().zip(&best.outcome.delays);
+fn delays(text: &mut ReportText, prediction: &Prediction, best: &PredictedChange) {
+    let pairs = prediction.now.delays.iter().zip(&best.outcome.delays);
     let shares: Vec<String> = pairs
         .filter(|(now, _)| now.ns > 0)
         .map(|(now, with)| {
@@ -196,11 +196,11 @@ fn delays(text: &mut ReportText, now: &Outcome, best: &PredictedChange) {
         .collect();
     if !shares.is_empty() {
         writeln!(text);
-        text.wrapped(
-            0,
-            2,
-            &format!("Periodic wake-ups that gaps delay: {}.", shares.join(", ")),
-        );
+        let base = prediction.base_latency_ns.map_or_else(String::new, |base_ns| {
+            format!(" Without a gap, half of them are at most {} late.", time(base_ns))
+        });
+        let line = format!("Periodic wake-ups that gaps delay: {}.{base}", shares.join(", "));
+        text.wrapped(0, 2, &line);
     }
 }
 

@@ -46,6 +46,20 @@ fn live_a_watch_is_predicted_now_and_from_its_file() {
     let now: Value = document(&quietcore(&["--json", "predict", "--cpus", &cpu(), "--for", "2s"]).stdout).unwrap();
     assert_eq!(now["cpus"], cpu());
     check_sums(&now);
+    // A wake-up takes time, and the other CPUs have some load, which moved work increases.
+    assert!(
+        now["base_latency_ns"].as_u64().is_some_and(|base_ns| base_ns > 0),
+        "{now}"
+    );
+    let busy = number(&now["others"]["busy_share"]);
+    for change in now["changes"].as_array().unwrap() {
+        let then = number(&change["others_busy_share"]);
+        let is_moved = number(&change["moved_ns_per_s"]) > 0.0;
+        assert!(
+            busy <= then && then <= 1.0 && (busy < then) == (is_moved && busy < 1.0),
+            "{change}"
+        );
+    }
 
     let file = tempfile::NamedTempFile::new().unwrap();
     let gaps = file.path().to_str().unwrap();
@@ -53,6 +67,10 @@ fn live_a_watch_is_predicted_now_and_from_its_file() {
     let blamed: Value = document(&quietcore(&watch).stdout).unwrap();
     let later: Value = document(&quietcore(&["--json", "predict", "--from", gaps]).stdout).unwrap();
     check_sums(&later);
+    assert!(
+        later["base_latency_ns"].is_null() && later["others"].is_null(),
+        "{later}"
+    );
     let cpu = &blamed["cpus"][0];
     assert_eq!(later["gaps"], cpu["gaps"]);
     assert_eq!(later["watched_ns"], cpu["duration_ns"]);

@@ -54,6 +54,7 @@ fn predicted(answer: &BlameResult, context: &CureContext, selection: ChangeSelec
         selection,
         origin: WatchOrigin::Now,
         others: None,
+        base_latency_ns: None,
     };
     predict(&input).unwrap()
 }
@@ -166,6 +167,7 @@ fn threads_of_a_recording_are_not_moved() {
         selection: ChangeSelection::Each,
         origin: WatchOrigin::Recording,
         others: None,
+        base_latency_ns: None,
     };
     let earlier = predict(&input).unwrap();
     assert!(
@@ -340,6 +342,7 @@ fn removed_time_exposes_unexplained_time() {
             selection: ChangeSelection::Each,
             origin: WatchOrigin::Now,
             others: Some(OtherCpus { count: 4, busy_share }),
+            base_latency_ns: None,
         };
         let prediction = predict(&input).unwrap();
         of(&prediction, "partition").others_busy_share
@@ -381,6 +384,7 @@ fn partitions_remove_what_their_knobs_stop() {
         selection: ChangeSelection::Each,
         origin: WatchOrigin::Now,
         others: None,
+        base_latency_ns: None,
     };
     let bare = Intent::new(PartitionName::default(), CpuSet::new(), Profile::Minimal);
     let mut with_knob = bare.clone();

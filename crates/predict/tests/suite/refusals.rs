@@ -14,6 +14,7 @@ fn refusal(answer: &BlameResult, context: &CureContext, selection: ChangeSelecti
         selection,
         origin: WatchOrigin::Now,
         others: None,
+        base_latency_ns: None,
     };
     predict(&input).unwrap_err()
 }

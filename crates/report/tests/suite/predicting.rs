@@ -40,6 +40,17 @@ No change removes:
 }
 
 #[test]
+fn the_latency_without_gaps_is_shown_with_the_delays() {
+    let mut measured = prediction();
+    measured.base_latency_ns = Some(3_200);
+    let text = prediction_text(&measured, Style::Plain).replace("\n  ", " ");
+    assert!(
+        text.contains("Without a gap, half of them are at most 3.2 us late."),
+        "{text}"
+    );
+}
+
+#[test]
 fn limits_of_a_prediction_are_reported_first() {
     let mut limited = prediction();
     limited.lost_events = 3;

@@ -92,6 +92,7 @@ pub fn prediction() -> Prediction {
         lost_events: 0,
         unlisted_gaps: 0,
         others: None,
+        base_latency_ns: None,
         now: outcome(1_180_000.0, 251.0, 350_000),
         changes: vec![
             all,
