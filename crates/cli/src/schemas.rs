@@ -73,6 +73,6 @@ const DOCUMENT_FORMS: &[DocumentForm] = &[
 #[must_use]
 pub fn document_forms() -> Vec<DocumentForm> {
     let mut forms = [DOCUMENT_FORMS, report::schemas::DOCUMENT_FORMS].concat();
-    forms.sort_unstable_by_key(|(name, _)| *name);
+    forms.sort_by_key(|(name, _)| *name);
     forms
 }

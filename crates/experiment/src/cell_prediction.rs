@@ -9,7 +9,7 @@ use plan::Intent;
 use root::Failure;
 use study::which_knob::{CellPrediction, CellPredictions};
 
-/// Predicts all cells and stores that in the directory of the study, unless it is there already.
+/// Predicts all cells and stores that in the directory of the study, unless it is there already or not requested.
 ///
 /// # Errors
 /// A study with results but without a prediction; a watch that is impossible or from which nothing can be predicted.
@@ -20,7 +20,7 @@ pub(crate) fn store(open: &OpenStudy, runs_done: usize) -> Result<RunsEnd, Failu
         directory,
         ..
     } = *open;
-    if directory.predictions()?.is_some() {
+    if !forecast.is_predicted || directory.predictions()?.is_some() {
         return Ok(RunsEnd::Done);
     }
     if runs_done > 0 {

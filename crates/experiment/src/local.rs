@@ -127,11 +127,7 @@ fn go_on(
         within: None,
         budget: forecast.study.budget,
     };
-    let predicted = match forecast.is_predicted {
-        true => cell_prediction::store(&open, schedule.runs_done())?,
-        false => RunsEnd::Done,
-    };
-    let end = match predicted {
+    let end = match cell_prediction::store(&open, schedule.runs_done())? {
         RunsEnd::Done => runs::run_all(&open, &mut schedule, bounds)?,
         end => end,
     };

@@ -9,10 +9,11 @@ use blame::{BlameQuestion, BlameResult, CureContext, FunctionsReport, HwlatRepor
 use machine::{CpuSet, Machine};
 use measure::{Environment, Note};
 use predict::{ChangeSelection, OtherCpus, Prediction, PredictionInput, WatchOrigin};
-use report::Tracers;
+use report::{BlamePage, Tracers};
 use root::{Failure, Status};
 use serde::{Serialize, Serializer};
 use session::Session;
+use std::path::Path;
 use tracing::ipi_senders::SendersReport;
 
 /// The program that was watched.
@@ -126,6 +127,28 @@ impl BlameReport {
             base_latency_ns: None,
         };
         predict::predict(&input).ok()
+    }
+
+    /// The lines of `--gaps`.
+    #[must_use]
+    pub fn gap_lines(&self) -> String {
+        let clock = self.clock.posix_name();
+        report::blame_gaps(&self.answer, clock, self.threshold_ns, &self.environment)
+    }
+
+    /// The page, for a file with this name.
+    #[must_use]
+    pub fn page(&self, path: &Path) -> String {
+        let json = serde_json::to_vec(self).ok();
+        let name = path.with_extension("json");
+        report::blame_html(&BlamePage {
+            answer: &self.answer,
+            tracers: self.tracers(),
+            prediction: self.prediction().as_ref(),
+            environment: &self.environment,
+            json: json.as_deref(),
+            json_name: &name.file_name().unwrap_or_default().to_string_lossy(),
+        })
     }
 
     /// The results of the kernel's tracers.

@@ -240,27 +240,10 @@ fn show(args: &Args, report: &BlameReport, screen: &mut Screen) -> Result<(), Fa
 /// Writes the files of `--gaps` and `--page`.
 fn write(args: &Args, report: &BlameReport) -> Result<(), Failure> {
     if let Some(path) = &args.gaps {
-        let gaps = report::blame_gaps(
-            &report.answer,
-            report.clock.posix_name(),
-            report.threshold_ns,
-            &report.environment,
-        );
-        root::output::write(path, gaps.as_bytes())?;
+        root::output::write(path, report.gap_lines().as_bytes())?;
     }
     if let Some(path) = &args.page {
-        let json = serde_json::to_vec(report).ok();
-        let name = path.with_extension("json");
-        let name = name.file_name().unwrap_or_default().to_string_lossy();
-        let page = report::blame_html(&report::BlamePage {
-            answer: &report.answer,
-            tracers: report.tracers(),
-            prediction: report.prediction().as_ref(),
-            environment: &report.environment,
-            json: json.as_deref(),
-            json_name: &name,
-        });
-        root::output::write(path, page.as_bytes())?;
+        root::output::write(path, report.page(path).as_bytes())?;
     }
     Ok(())
 }

@@ -106,7 +106,7 @@ fn a_recording_of_a_captured_machine_is_predicted() {
         found.unwrap_or_else(|| panic!("no {name}: {changes:?}")).clone()
     };
     // 990 ticks of 3 us and 10 interrupts of 20 us, in 10 s.
-    assert_eq!(of("boot line")["removed_ns_per_s"]["value"], 297_000.0, "the ticks");
+    assert_eq!(of("boot line")["removed_ns_per_s"]["value"], 317_000.0, "all of them");
     assert_eq!(of("watchdog_cpumask")["removed_ns_per_s"]["value"], 20_000.0);
     assert_eq!(of("profile balanced")["outcome"]["longest_ns"], 3_000);
     assert_eq!(of("boot line")["needs_reboot"], true);
