@@ -47,7 +47,10 @@ pub(crate) fn run(words: &[&str]) -> TaskResult {
     println!("|---|--:|--:|--:|---|---|");
     let mut answers = Vec::new();
     for load in &bench.loads {
-        let answer = study(&binary, &folder.join(load), &bench, load)?;
+        let Some(answer) = study(&binary, &folder.join(load), &bench, load)? else {
+            println!("| {load} | SKIP: it needs two CPUs that are not isolated | | | | |");
+            continue;
+        };
         println!("{}", row(load, &answer["prediction"]));
         answers.push(json!({ "load": load, "prediction": answer["prediction"] }));
     }
@@ -89,7 +92,8 @@ fn usage(word: &str) -> XtaskError {
     }
 }
 
-fn study(binary: &Path, out: &Path, bench: &PredictionBench, load: &str) -> TaskResult<Value> {
+/// Runs the study of a load; `None` if too few CPUs are left for it.
+fn study(binary: &Path, out: &Path, bench: &PredictionBench, load: &str) -> TaskResult<Option<Value>> {
     let output = Command::new(binary)
         .args(["study", "which-knob", "--measure", "noise", "--predict", "--json"])
         .args(["--cool-down", "200ms", "--knobs", KNOBS, "--cpus", bench.cpu])
@@ -100,16 +104,19 @@ fn study(binary: &Path, out: &Path, bench: &PredictionBench, load: &str) -> Task
         .stderr(Stdio::piped())
         .output()
         .map_err(XtaskError::file(binary))?;
-    if !output.status.success() {
-        return Err(XtaskError::Program {
-            program: "quietcore study which-knob".into(),
-            why: String::from_utf8_lossy(&output.stderr).into_owned(),
-        });
-    }
-    serde_json::from_slice(&output.stdout).map_err(|error| XtaskError::Program {
+    let failed = |why: String| XtaskError::Program {
         program: "quietcore study which-knob".into(),
-        why: error.to_string(),
-    })
+        why,
+    };
+    let errors = String::from_utf8_lossy(&output.stderr);
+    if errors.contains("needs 2 CPUs, and only 1 are available") {
+        return Ok(None);
+    }
+    if !output.status.success() {
+        return Err(failed(errors.into_owned()));
+    }
+    let answer = serde_json::from_slice(&output.stdout);
+    answer.map(Some).map_err(|error| failed(error.to_string()))
 }
 
 fn row(load: &str, prediction: &Value) -> String {
