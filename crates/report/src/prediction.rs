@@ -8,7 +8,7 @@ use crate::style::{Style, TextRole, counted, cut, safe};
 use crate::units::{rate, time};
 use measure::Environment;
 use plan::Finding;
-use predict::{Estimate, OtherCpus, Outcome, PredictedChange, Prediction, ProposalKind};
+use predict::{Estimate, Outcome, PredictedChange, Prediction, ProposalKind};
 use serde::Serialize;
 
 /// The schema of the JSON document.
@@ -81,8 +81,14 @@ pub fn prediction_text(prediction: &Prediction, style: Style) -> String {
 fn evidence(text: &mut ReportText, prediction: &Prediction) {
     writeln!(text);
     let gaps = counted(usize::try_from(prediction.gaps).unwrap_or(usize::MAX), "gap");
+    let others = prediction.others.map_or_else(String::new, |others| {
+        format!(
+            " The other CPUs were busy {:.0}% of the time.",
+            others.busy_share * 100.0
+        )
+    });
     let watched = format!(
-        "Watched for {}: {gaps}. With the same load, another watch of this length lies in the range in nine of ten \
+        "Watched for {}: {gaps}.{others} With the same load, another watch of this length lies in the range in nine of ten \
          cases.",
         time(prediction.watched_ns)
     );
@@ -118,7 +124,7 @@ fn table(text: &mut ReportText, prediction: &Prediction) {
     numbers(text, &prediction.now, "no change");
     for change in &prediction.changes {
         numbers(text, &change.outcome, &safe(&change.change.name));
-        let remarks = remarks(change, prediction.others);
+        let remarks = remarks(change);
         if !remarks.is_empty() {
             text.wrapped_as(TextRole::Quiet, 12, 12, &remarks);
         }
@@ -140,7 +146,7 @@ fn numbers(text: &mut ReportText, outcome: &Outcome, name: &str) {
 }
 
 /// What to know before making the change.
-fn remarks(change: &PredictedChange, others: Option<OtherCpus>) -> String {
+fn remarks(change: &PredictedChange) -> String {
     let mut remarks = Vec::new();
     if !is_effective(change) {
         remarks.push("no effect seen".to_owned());
@@ -159,12 +165,9 @@ fn remarks(change: &PredictedChange, others: Option<OtherCpus>) -> String {
     }
     if change.moved_ns_per_s >= 1.0 {
         let moved = per_second(change.moved_ns_per_s);
-        let busy = others.zip(change.others_busy_share);
-        let busy = busy.map_or_else(String::new, |(others, then)| {
-            let (now, then) = (others.busy_share * 100.0, then * 100.0);
-            format!(", which are busy {now:.0}% of the time now, and then up to {then:.0}%")
-        });
-        remarks.push(format!("moves up to {moved} to other CPUs{busy}"));
+        let then = change.others_busy_share.map(|share| share * 100.0);
+        let then = then.map_or_else(String::new, |percent| format!(", then busy up to {percent:.0}%"));
+        remarks.push(format!("moves up to {moved} to other CPUs{then}"));
     }
     if change.inferred_ns_per_s >= 1.0 {
         remarks.push("causes partly inferred".to_owned());

@@ -25,7 +25,7 @@ pub(crate) fn section(prediction: &Prediction) -> Markup {
                 tbody { "\n"
                     tr { th scope="row" { "no change" } (numbers(&prediction.now)) td {} } "\n"
                     @for change in prediction.changes.iter().filter(|change| is_effective(change)) {
-                        (row(change, prediction)) "\n"
+                        (row(change)) "\n"
                     }
                 }
             } } "\n"
@@ -33,8 +33,8 @@ pub(crate) fn section(prediction: &Prediction) -> Markup {
     }
 }
 
-fn row(change: &PredictedChange, prediction: &Prediction) -> Markup {
-    let remarks = remarks(change, prediction.others);
+fn row(change: &PredictedChange) -> Markup {
+    let remarks = remarks(change);
     html! {
         tr {
             th scope="row" {
