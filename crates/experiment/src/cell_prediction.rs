@@ -31,8 +31,7 @@ pub(crate) fn store(open: &OpenStudy, runs_done: usize) -> Result<RunsEnd, Failu
         ));
     }
     let study = &forecast.study;
-    let (isolated, plain): (Vec<_>, Vec<_>) = study.cells.iter().partition(|cell| cell.intent.is_some());
-    let intents: Vec<Intent> = isolated.iter().filter_map(|cell| cell.intent.clone()).collect();
+    let intents: Vec<Intent> = study.cells.iter().filter_map(|cell| cell.intent.clone()).collect();
     let policy = study.policy.as_ref().map(|policy| parse_policy(&policy.text));
     let watch = PredictionWatch {
         cpus: Some(forecast.cpus.to_string()),
@@ -48,17 +47,19 @@ pub(crate) fn store(open: &OpenStudy, runs_done: usize) -> Result<RunsEnd, Failu
             Some(RunningLoad::start(&cpus, kinds)?)
         }
     };
-    let forecasted = forecast_partitions(&watch, session, &intents)?;
+    let predicted = forecast_partitions(&watch, session, &intents)?;
     ended_load(load, "the machine without isolation")?;
-    let Some((outcomes, notes)) = forecasted else {
+    let Some((outcomes, notes)) = predicted else {
         return Ok(RunsEnd::Interrupted);
     };
-    let plain = plain.iter().map(|cell| CellPrediction::new(&cell.name, &outcomes.now));
-    let isolated = isolated.iter().zip(&outcomes.partitions);
-    let isolated = isolated.map(|(cell, outcome)| CellPrediction::new(&cell.name, outcome));
-    directory.note_predictions(&CellPredictions {
-        cells: plain.chain(isolated).collect(),
-        notes,
-    })?;
+    let mut partitions = outcomes.partitions.iter();
+    let cells = study.cells.iter().map(|cell| {
+        let partition = cell.intent.as_ref().and_then(|_| partitions.next());
+        CellPrediction::new(&cell.name, partition.unwrap_or(&outcomes.now))
+    });
+    let cells = cells.collect();
+    let words = |note: &String| note.split_whitespace().collect::<Vec<&str>>().join(" ");
+    let notes = notes.iter().map(words).collect();
+    directory.record_predictions(&CellPredictions { cells, notes })?;
     Ok(RunsEnd::Done)
 }

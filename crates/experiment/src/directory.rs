@@ -230,7 +230,7 @@ impl Directory {
     ///
     /// # Errors
     /// The write error.
-    pub fn note_predictions(&self, predictions: &CellPredictions) -> Result<(), Failure> {
+    pub fn record_predictions(&self, predictions: &CellPredictions) -> Result<(), Failure> {
         self.write(PREDICTION, predictions)
     }
 

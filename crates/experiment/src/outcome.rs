@@ -36,6 +36,8 @@ pub struct StudyOutcome<'a> {
     pub given_up: Vec<AbandonedBoot>,
     /// The prediction beside the results, if there was one before the runs.
     pub prediction: Option<PredictionCheck>,
+    /// Why the prediction cannot be read.
+    pub unreadable_prediction: Option<String>,
 }
 
 impl<'a> StudyOutcome<'a> {
@@ -62,8 +64,14 @@ impl<'a> StudyOutcome<'a> {
             let questions = &directory.study.which_knob;
             prediction_check(predictions, questions, &|cell, number| measured(&results, cell, number))
         };
+        // A damaged prediction is no reason to hide the results.
+        let (prediction, unreadable_prediction) = match directory.predictions() {
+            Ok(predictions) => (predictions.as_ref().map(check), None),
+            Err(error) => (None, Some(error.reason())),
+        };
         Ok(StudyOutcome {
-            prediction: directory.predictions()?.as_ref().map(check),
+            prediction,
+            unreadable_prediction,
             directory,
             results,
             pairs,

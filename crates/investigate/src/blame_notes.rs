@@ -39,7 +39,8 @@ impl BlameReport {
                 self.clock.posix_name()
             ));
         }
-        notes.extend(self.senders.as_ref().map(SendersReport::text));
+        let senders = self.senders.as_ref().map(SendersReport::text);
+        notes.extend(senders.filter(|text| !text.is_empty()));
         if let Some(functions) = &self.functions {
             notes.push(format!("{}\n", report::functions_note(functions)));
         }

@@ -5,7 +5,7 @@ use crate::blame_options::{BlameOptions, BlameStage, GapDetail, ProbeOptions};
 use crate::blame_report::cure_context;
 use crate::hotplug::note_text;
 use crate::probe::blame_probe;
-use blame::{BlameQuestion, BlameResult, CureContext};
+use blame::{BlameQuestion, BlameResult, CpuAnswer, CureContext};
 use machine::{CpuSet, Machine};
 use measure::{Environment, MeasureRequest, SamplerPolicy};
 use plan::{Finding, Intent, PartitionName, Profile};
@@ -95,7 +95,13 @@ pub fn forecast_partitions(
     let context = cure_context(session, session.machine(), &cpus, &BlameQuestion::default());
     let input = ended.input(&context, ChangeSelection::Each);
     let outcomes = predict::predict_partitions(&input, intents).map_err(|refusal| failure(refusal, &cpus))?;
-    Ok(Some((outcomes, ended.notes)))
+    let is_limited = |cpu: &CpuAnswer| cpu.lost_events > 0 || cpu.stories_left_out > 0;
+    let limited = ended.answer.cpus.iter().any(is_limited);
+    let mut notes = ended.notes;
+    if limited {
+        notes.push("the watch lost events or gaps, so causes may be missing: use a shorter --for\n".to_owned());
+    }
+    Ok(Some((outcomes, notes)))
 }
 
 fn watched(

@@ -19,7 +19,7 @@ pub struct PredictionInput<'a> {
     pub origin: WatchOrigin,
     /// The CPUs to which work may move; `None` if unknown.
     pub others: Option<OtherCpus>,
-    /// The latency of a wake-up that no gap delays, in nanoseconds; `None` if it was not measured.
+    /// The median latency of wake-ups of a real-time thread, in nanoseconds; `None` if it was not measured.
     pub base_latency_ns: Option<u64>,
 }
 

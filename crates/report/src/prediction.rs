@@ -200,7 +200,10 @@ fn delays(text: &mut ReportText, prediction: &Prediction, best: &PredictedChange
     if !shares.is_empty() {
         writeln!(text);
         let base = prediction.base_latency_ns.map_or_else(String::new, |base_ns| {
-            format!(" Without a gap, half of them are at most {} late.", time(base_ns))
+            format!(
+                " Without gaps, half of those of a real-time thread are at most {} late.",
+                time(base_ns)
+            )
         });
         let line = format!("Periodic wake-ups that gaps delay: {}.{base}", shares.join(", "));
         text.wrapped(0, 2, &line);

@@ -2,17 +2,22 @@
 
 use super::context::again;
 use super::{CureAction, CureContext};
-use plan::{Intent, PartitionName, Profile, takes};
+use plan::{Intent, PartitionName, Profile, knobs, takes};
 
-/// Whether a partition with this intent makes the change.
+/// Whether a partition with this intent makes the change. A knob without a value has its usual one; of `rq_affinity` that
+/// changes no disk that is set to 0.
 #[must_use]
 pub fn intent_includes(intent: &Intent, action: &CureAction) -> bool {
     match action {
         CureAction::Partition | CureAction::Reapply => true,
-        CureAction::Knob(text) => match text.split_once('=') {
-            Some((name, value)) => intent.with.get(name).is_some_and(|own| own.as_deref() == Some(value)),
-            None => takes(intent, text),
-        },
+        CureAction::Knob(text) => {
+            let (name, value) = text
+                .split_once('=')
+                .map_or((text.as_str(), None), |(name, value)| (name, Some(value)));
+            let usual = knobs::knob(name).map_or("", |knob| knob.usual);
+            let own = intent.with.get(name).and_then(Option::as_deref);
+            takes(intent, name) && own.unwrap_or(usual) == value.unwrap_or(usual)
+        }
         CureAction::Boot | CureAction::Move(_) => false,
     }
 }

@@ -256,9 +256,10 @@ impl CureCase<'_> {
         self.culprit()?.links().iter().find_map(here)
     }
 
-    /// The interrupt whose thread is the culprit: `irq/36-eth0`.
-    fn irq_of_thread(&self) -> Option<i64> {
-        irq_of_comm(self.thread()?.0)
+    /// The interrupt whose thread is the culprit, on this CPU: `irq/36-eth0`.
+    fn irq_of_thread_here(&self) -> Option<i64> {
+        let culprit = self.culprit().filter(|culprit| culprit.cpu == self.cpu)?;
+        irq_of_comm(&culprit.comm)
     }
 
     fn known_interrupt(&self, irq: i64) -> Option<&Interrupt> {

@@ -1,6 +1,9 @@
 //! Each row gets the fix for its machine: a valid quietcore command, or the reason why there is none.
 
-use blame::{Class, Confidence, Culprit, Cure, CureContext, FUNCTIONS, Interruption, InterruptionSubject, Link, cure};
+use blame::{
+    Class, Confidence, Culprit, Cure, CureAction, CureContext, FUNCTIONS, Interruption, InterruptionSubject, Link,
+    cure, intent_includes,
+};
 use machine::{CpuSet, Interrupt};
 use observe::CLASSES;
 use plan::{Intent, PartitionName, Profile, knobs};
@@ -324,6 +327,20 @@ fn an_active_or_absent_knob_is_not_proposed() {
 }
 
 #[test]
+fn a_knob_without_a_value_has_its_usual_one() {
+    let knob = |text: &str| CureAction::Knob(text.to_owned());
+    let mut intent = Intent::new(PartitionName::default(), cpus("2"), Profile::Balanced);
+    let includes = |intent: &Intent, text: &str| intent_includes(intent, &knob(text));
+    assert!(includes(&intent, "rq_affinity=2") && includes(&intent, "rq_affinity"));
+    assert!(!includes(&intent, "rq_affinity=1") && !includes(&intent, "stat_interval"));
+    intent.take("stat_interval=60").unwrap();
+    assert!(includes(&intent, "stat_interval=60"));
+    assert!(!includes(&intent, "stat_interval"), "60 is not the usual value");
+    intent.leave_out("rq_affinity").unwrap();
+    assert!(!includes(&intent, "rq_affinity=2"));
+}
+
+#[test]
 fn a_time_slice_that_another_cpu_starts_is_cured_like_its_timer() {
     let mut call = row(Class::FunctionCall, "call_function_single: __hrtick_start");
     call.culprit = by("sh", 227, 3);
@@ -366,7 +383,10 @@ fn work_caused_by_another_cpu_is_cured_on_that_cpu() {
     // On PREEMPT_RT, the thread of the interrupt completes it.
     block.culprit = by("irq/47-ahci[000", 202, 2);
     assert_eq!(cure_text(&block, &open()), "quietcore apply --cpus 2");
-    assert_eq!(cure_text(&block, &managed), passed_on);
+    assert_eq!(cure_text(&block, &managed), "quietcore boot set --cpus 2");
+    // On another CPU it is where it should be.
+    block.culprit = by("irq/47-ahci[000", 202, 3);
+    assert_eq!(cure_text(&block, &open()), passed_on);
     block.culprit = by("dd", 9, 2);
     assert_eq!(cure_text(&block, &isolated()), "quietcore move --back --pid 9");
 

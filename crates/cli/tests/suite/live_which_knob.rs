@@ -238,6 +238,13 @@ fn cells_are_predicted_before_they_run_and_shown_beside_the_results() {
     );
     fs::write(out.join("prediction.json"), r#"{"cells":[],"notes":[]}"#).unwrap();
     let foreign = quietcore(&["study", "report", &out.display().to_string()]);
+    assert_eq!(foreign.status.code(), Some(0), "{}", output_text(&foreign));
+    assert!(
+        output_text(&foreign).contains("the prediction is not shown"),
+        "{}",
+        output_text(&foreign)
+    );
+    let (_, foreign) = run_knobs(&knob, &out, &predict);
     assert_eq!(foreign.status.code(), Some(2), "{}", output_text(&foreign));
     let (_, latency) = run_knobs(&knob, &dir.path().join("latency"), &["--predict"]);
     assert_eq!(latency.status.code(), Some(2));

@@ -7,8 +7,8 @@ use crate::units::{rate, time};
 use compare::Number;
 use study::which_knob::{CheckedNumber, PredictionCheck};
 
-/// The longest name of a cell on the screen.
-const CELL_COLUMNS: usize = 42;
+/// The longest name of a number and its cell on the screen.
+const NAME_COLUMNS: usize = 32;
 
 /// The prediction beside the measurements: the stolen time of every cell, and each other number that missed.
 #[must_use]
@@ -37,10 +37,10 @@ pub fn prediction_check_text(check: &PredictionCheck, style: Style) -> String {
         text.wrapped(0, 2, &line);
     }
     for note in &check.notes {
-        text.wrapped_as(TextRole::Warning, 0, 2, &safe(note.trim_end()));
+        text.wrapped_as(TextRole::Warning, 0, 2, &safe(note));
     }
     writeln!(text);
-    let head = row(["predicted", "range", "measured", "inside", "stolen/s with"]);
+    let head = row(["predicted", "range", "measured", "inside", "number: cell"]);
     text.painted(TextRole::Quiet, &head);
     for number in &check.numbers {
         let is_miss = number.inside < number.measured.len();
@@ -56,16 +56,15 @@ fn line(number: &CheckedNumber) -> String {
         Number::Rate(_) => rate(value),
         _ => time(value.max(0.0).round() as u64),
     };
-    let mean = number.measured.iter().sum::<f64>() / number.measured.len().max(1) as f64;
     let cell = safe(&number.cell);
     row([
         &value(number.predicted.value),
         &format!("{} - {}", value(number.predicted.low), value(number.predicted.high)),
-        &value(mean),
+        &value(number.mean),
         &format!("{}/{}", number.inside, number.measured.len()),
         &match number.number {
-            Number::Stolen => cell,
-            other => format!("{cell}: {}", name(other)),
+            Number::Stolen => format!("stolen/s: {cell}"),
+            other => format!("{}: {cell}", name(other)),
         },
     ])
 }
@@ -73,6 +72,6 @@ fn line(number: &CheckedNumber) -> String {
 fn row([predicted, range, measured, inside, cell]: [&str; 5]) -> String {
     format!(
         "{predicted:>9} {range:>19} {measured:>9} {inside:>6}  {}",
-        cut(cell, CELL_COLUMNS)
+        cut(cell, NAME_COLUMNS)
     )
 }

@@ -45,7 +45,7 @@ fn the_latency_without_gaps_is_shown_with_the_delays() {
     measured.base_latency_ns = Some(3_200);
     let text = prediction_text(&measured, Style::Plain).replace("\n  ", " ");
     assert!(
-        text.contains("Without a gap, half of them are at most 3.2 us late."),
+        text.contains("Without gaps, half of those of a real-time thread are at most 3.2 us late."),
         "{text}"
     );
 }

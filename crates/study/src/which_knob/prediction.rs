@@ -5,9 +5,6 @@ use compare::Number;
 use predict::{Estimate, Outcome};
 use serde::{Deserialize, Serialize};
 
-/// The lower limits of the gap sizes that are compared, in nanoseconds. Shorter gaps depend on the cost of tracing.
-const SIZES_NS: [u64; 3] = [10_000, 100_000, 1_000_000];
-
 /// A first choice is right if it measured at least this share of the largest gain.
 const RIGHT_SHARE: f64 = 0.9;
 
@@ -36,7 +33,8 @@ impl CellPrediction {
     #[must_use]
     pub fn new(cell: &str, outcome: &Outcome) -> CellPrediction {
         let rates = outcome.gap_rates.iter();
-        let rates = rates.filter(|rate| SIZES_NS.contains(&rate.from_ns));
+        // How many short gaps there are depends on the cost of tracing.
+        let rates = rates.filter(|rate| rate.from_ns > 0);
         CellPrediction {
             cell: cell.to_owned(),
             numbers: std::iter::once((Number::Stolen, outcome.stolen_ns_per_s))
@@ -56,10 +54,10 @@ pub struct PredictionCheck {
     pub inside: usize,
     /// How many measurements there are. Of those, the ranges should contain nine of ten.
     pub measured: usize,
-    /// Spearman's rank correlation of the predicted and the measured gains of the knobs alone, -1 to 1. Absent where all are
-    /// equal.
+    /// Spearman's rank correlation of the predicted and the measured gains of the knobs alone, -1 to 1; `null` if either are
+    /// all equal.
     pub rank_correlation: Option<f64>,
-    /// The knob that was predicted to gain most alone. Absent where none was predicted to gain anything.
+    /// The knob that was predicted to gain most alone; `null` if no gain was predicted, or none was measured.
     pub first_choice: Option<FirstChoice>,
     /// What limits the prediction.
     pub notes: Vec<String>,
@@ -77,6 +75,8 @@ pub struct CheckedNumber {
     pub predicted: Estimate,
     /// The measurements, by repetition.
     pub measured: Vec<f64>,
+    /// Their mean.
+    pub mean: f64,
     /// How many of them lie in the range.
     pub inside: usize,
 }
@@ -117,11 +117,12 @@ pub fn prediction_check(
             if values.is_empty() {
                 continue;
             }
+            let mean = values.iter().sum::<f64>() / values.len() as f64;
             if *number == Number::Stolen {
                 time = Some(CellTime {
                     predicted: predicted.value,
                     width: predicted.high - predicted.low,
-                    measured: values.iter().sum::<f64>() / values.len() as f64,
+                    measured: mean,
                 });
             }
             let is_inside = |value: &&f64| (predicted.low..=predicted.high).contains(*value);
@@ -131,6 +132,7 @@ pub fn prediction_check(
                 predicted: *predicted,
                 inside: values.iter().filter(is_inside).count(),
                 measured: values,
+                mean,
             });
         }
         times.push(time);
@@ -146,8 +148,8 @@ pub fn prediction_check(
     }
 }
 
-/// The gain of a knob alone: predicted and measured stolen time, without it minus with it. A measured difference that is
-/// smaller than the predicted range of either cell counts as none.
+/// The gain of a knob alone: predicted and measured stolen time, without it minus with it. A measured difference of less
+/// than half the width of the predicted range of either cell counts as none.
 fn gains<'a>(questions: &'a [KnobQuestion], times: &[Option<CellTime>]) -> Vec<(&'a str, f64, f64)> {
     let time = |place: usize| times.get(place).and_then(Option::as_ref);
     let gain = |question: &'a KnobQuestion| {
@@ -166,7 +168,10 @@ fn first_choice(gains: &[(&str, f64, f64)]) -> Option<FirstChoice> {
         .iter()
         .filter(|(_, predicted, _)| *predicted > 0.0)
         .max_by(|(_, a, _), (_, b, _)| a.total_cmp(b))?;
-    let (best, _, largest) = gains.iter().max_by(|(_, _, a), (_, _, b)| a.total_cmp(b))?;
+    let (best, _, largest) = gains
+        .iter()
+        .filter(|(_, _, measured)| *measured > 0.0)
+        .max_by(|(_, _, a), (_, _, b)| a.total_cmp(b))?;
     Some(FirstChoice {
         knob: (*knob).to_owned(),
         measured_best: (*best).to_owned(),
@@ -251,6 +256,12 @@ mod tests {
             (first.knob.as_str(), first.measured_best.as_str(), first.is_right),
             ("cpuset_partition", "ksm_run", false)
         );
+        // 9 is less than half of the width of 20, and 11 is more.
+        let gain = |knob_ns| {
+            let checked = checked([vec![100.0], vec![100.0], vec![knob_ns]]);
+            checked.first_choice.map(|first| first.measured_best)
+        };
+        assert_eq!([gain(91.0), gain(89.0)], [None, Some("ksm_run".to_owned())]);
         let unfinished = checked([vec![505.0], Vec::new(), Vec::new()]);
         assert_eq!(
             (

@@ -51,8 +51,12 @@ impl CureCase<'_> {
     }
 
     pub(super) fn block(&self) -> Cure {
-        let irq = self.irq_of_thread().or_else(|| self.irq_of_culprit());
-        match (self.thread(), irq.filter(|irq| self.is_movable(*irq))) {
+        // With threaded interrupts the thread completes the request, and `rq_affinity` has no effect (`block/blk-mq.c`).
+        if let Some(irq) = self.irq_of_thread_here() {
+            return self.interrupt(irq);
+        }
+        let irq = self.irq_of_culprit().filter(|irq| self.is_movable(*irq));
+        match (self.thread(), irq) {
             (Some((comm, pid)), _)
                 if self.culprit().is_some_and(|by| by.cpu == self.cpu) && !is_kernel_thread(comm) =>
             {

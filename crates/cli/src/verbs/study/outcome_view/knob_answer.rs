@@ -60,6 +60,9 @@ pub fn answer(outcome: &StudyOutcome, screen: &mut Screen) {
     };
     screen.text(&format!("{done} of {runs} runs in {}\n", outcome.directory.name()));
     screen.text(&which_knob_text(&answers, &context, screen.style()));
+    if let Some(why) = &outcome.unreadable_prediction {
+        screen.note(&format!("the prediction is not shown: {why}\n"));
+    }
     if let Some(check) = &outcome.prediction {
         screen.text(&prediction_check_text(check, screen.style()));
     }
