@@ -72,7 +72,7 @@ pub struct PredictedChange {
     /// The time that moves to other CPUs, at most. It may exceed the time that is removed, because time without a known cause
     /// then shows in its place.
     pub moved_ns_per_s: f64,
-    /// The share of their time in which the other CPUs are busy then, at most; `None` if [`Prediction::others`] is.
+    /// The share of their time in which the other CPUs are busy then, at most; `None` if they are unknown.
     pub others_busy_share: Option<f64>,
     /// The part of it whose cause is inferred, not traced.
     pub inferred_ns_per_s: f64,
