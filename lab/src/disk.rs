@@ -24,6 +24,19 @@ pub struct Disk {
     pub size_mib: u64,
 }
 
+/// A system whose boot lines are plain files, and no boot loader.
+pub const PLAIN: Disk = Disk {
+    firmware: Firmware::Lines {
+        always: "line",
+        once: "never",
+    },
+    install: concat!(
+        include_str!("../guest/disk.sh"),
+        include_str!("../guest/install-plain.sh")
+    ),
+    size_mib: 128,
+};
+
 /// The firmware that runs before the boot loader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Firmware {

@@ -91,10 +91,8 @@ pub fn forecast_partitions(
     if session::stop_flag().load(Ordering::Relaxed) {
         return Ok(None);
     }
-    let cpus = ended.answer.watched();
-    let context = cure_context(session, session.machine(), &cpus, &BlameQuestion::default());
-    let input = ended.input(&context, ChangeSelection::Each);
-    let outcomes = predict::predict_partitions(&input, intents).map_err(|refusal| failure(refusal, &cpus))?;
+    let outcomes = predict::predict_partitions(&ended.input(ChangeSelection::Each), intents);
+    let outcomes = outcomes.map_err(|refusal| failure(refusal, &ended.answer.watched()))?;
     let is_limited = |cpu: &CpuAnswer| cpu.lost_events > 0 || cpu.stories_left_out > 0;
     let limited = ended.answer.cpus.iter().any(is_limited);
     let mut notes = ended.notes;
@@ -129,6 +127,8 @@ fn watched(
     if let Some(failure) = report.no_trace {
         return Err(failure);
     }
+    let context = report.context.clone();
+    let context = context.ok_or_else(|| Failure::bug("a watch without its gaps", "only the longest were listed"))?;
     let mut notes: Vec<String> = report.findings.iter().map(note_text).collect();
     notes.extend(report.trace_notes(None));
     if !report.is_complete {
@@ -136,6 +136,7 @@ fn watched(
     }
     Ok(EndedWatch {
         answer: report.answer,
+        context,
         threshold_ns: report.threshold_ns.unwrap_or(0),
         environment: report.environment,
         origin: WatchOrigin::Now,
@@ -202,7 +203,9 @@ pub fn predict_recording(
             "record it without --pid, --tid and a command: `quietcore blame --gaps FILE`",
         ));
     };
+    let watched = recording.answer.watched();
     let watch = EndedWatch {
+        context: cure_context(session, machine, &watched, &BlameQuestion::default()),
         answer: recording.answer,
         threshold_ns,
         environment: recording.environment,
@@ -242,6 +245,7 @@ fn other_machine(recording: &GapRecording, machine: &Machine) -> Option<String> 
 /// A watch with its gaps, and what limits it.
 struct EndedWatch {
     answer: BlameResult,
+    context: CureContext,
     threshold_ns: u64,
     environment: Environment,
     origin: WatchOrigin,
@@ -256,9 +260,7 @@ impl EndedWatch {
         let cpus = self.answer.watched();
         let machine = session.machine();
         let findings = findings_of_plan(session, &machine, &cpus, selection);
-        let context = cure_context(session, machine, &cpus, &BlameQuestion::default());
-        let prediction =
-            predict::predict(&self.input(&context, selection)).map_err(|refusal| failure(refusal, &cpus))?;
+        let prediction = predict::predict(&self.input(selection)).map_err(|refusal| failure(refusal, &cpus))?;
         Ok(PredictionReport {
             environment: self.environment,
             prediction,
@@ -268,10 +270,10 @@ impl EndedWatch {
         })
     }
 
-    fn input<'a>(&'a self, context: &'a CureContext, selection: ChangeSelection) -> PredictionInput<'a> {
+    fn input(&self, selection: ChangeSelection) -> PredictionInput<'_> {
         PredictionInput {
             answer: &self.answer,
-            context,
+            context: &self.context,
             threshold_ns: self.threshold_ns,
             selection,
             origin: self.origin,

@@ -2,7 +2,7 @@
 //! partition, removed, purged, and active at boot by the installed unit.
 
 use super::systemd::same_states;
-use crate::disk::{Disk, Firmware};
+use crate::disk::{Disk, PLAIN};
 use crate::kernels::{K6_1, K7};
 use crate::records::GuestRecords;
 use crate::scenario::{Scenario, ScenarioCell};
@@ -18,17 +18,7 @@ pub const SCENARIO: Scenario = Scenario {
     check,
 };
 
-const DISK: Disk = Disk {
-    firmware: Firmware::Lines {
-        always: "line",
-        once: "never",
-    },
-    install: concat!(
-        include_str!("../../guest/disk.sh"),
-        include_str!("../../guest/install-plain.sh")
-    ),
-    size_mib: 512,
-};
+const DISK: Disk = Disk { size_mib: 512, ..PLAIN };
 
 const SHAPE: GuestShape = GuestShape {
     memory_mib: 768,

@@ -5,7 +5,7 @@
 //! is a claim. Where a prediction and the measurement differ otherwise, the verdict notes both numbers. Those of work on
 //! other CPUs differ anyway: a probe that nothing interrupts slows down the other CPUs of an emulator.
 
-use crate::disk::{Disk, Firmware};
+use crate::disk::PLAIN;
 use crate::kernels::{K6_1, K6_12_RT, K7};
 use crate::records::GuestRecords;
 use crate::scenario::{Scenario, ScenarioCell};
@@ -23,18 +23,6 @@ pub const SCENARIO: Scenario = Scenario {
     check,
 };
 
-const DISK: Disk = Disk {
-    firmware: Firmware::Lines {
-        always: "line",
-        once: "never",
-    },
-    install: concat!(
-        include_str!("../../guest/disk.sh"),
-        include_str!("../../guest/install-plain.sh")
-    ),
-    size_mib: 128,
-};
-
 /// The disk of the system has a managed interrupt for each CPU. The other disk has one interrupt, and these kernels
 /// route it to CPU 3 unless `irqaffinity=` forbids that.
 const SHAPE: GuestShape = GuestShape {
@@ -45,7 +33,7 @@ const SHAPE: GuestShape = GuestShape {
         "-device",
         "ide-hd,drive=d0",
     ],
-    disk: Some(&DISK),
+    disk: Some(&PLAIN),
     ..USUAL
 };
 

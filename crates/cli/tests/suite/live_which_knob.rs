@@ -54,6 +54,15 @@ fn changing(plan: &Value) -> BTreeSet<String> {
     names.filter(|name| !is_needed(name)).collect()
 }
 
+/// Returns a knob that changes something. Prints the reason and returns `None` if there is none.
+fn one_knob(test: &str, plan: &Value) -> Option<String> {
+    let knob = changing(plan).pop_first();
+    if knob.is_none() {
+        println!("SKIP: {test}: no knob changes anything here");
+    }
+    knob
+}
+
 /// Returns the current value of every file that the plan would write.
 fn found(plan: &Value) -> BTreeMap<String, String> {
     let changes = plan["changes"].as_array().unwrap().iter();
@@ -189,10 +198,7 @@ fn cells_are_predicted_before_they_run_and_shown_beside_the_results() {
     const TEST: &str = "cells_are_predicted_before_they_run_and_shown_beside_the_results";
     let _alone = alone::alone();
     let Some(before) = plan(TEST) else { return };
-    let Some(knob) = changing(&before).pop_first() else {
-        println!("SKIP: {TEST}: no knob changes anything here");
-        return;
-    };
+    let Some(knob) = one_knob(TEST, &before) else { return };
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("out");
     let predict = ["--measure", "noise", "--predict"];
@@ -319,10 +325,7 @@ fn the_expected_time_is_reported_before_anything_runs() {
     const TEST: &str = "the_expected_time_is_reported_before_anything_runs";
     let _alone = alone::alone();
     let Some(before) = plan(TEST) else { return };
-    let Some(knob) = changing(&before).pop_first() else {
-        println!("SKIP: {TEST}: no knob changes anything here");
-        return;
-    };
+    let Some(knob) = one_knob(TEST, &before) else { return };
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("out");
     let place = out.display().to_string();

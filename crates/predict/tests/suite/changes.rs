@@ -46,15 +46,22 @@ fn context() -> CureContext {
     }
 }
 
-fn predicted(answer: &BlameResult, context: &CureContext, selection: ChangeSelection) -> Prediction {
-    let input = PredictionInput {
+fn input<'a>(answer: &'a BlameResult, context: &'a CureContext) -> PredictionInput<'a> {
+    PredictionInput {
         answer,
         context,
         threshold_ns: 1_000,
-        selection,
+        selection: ChangeSelection::Each,
         origin: WatchOrigin::Now,
         others: None,
         base_latency_ns: None,
+    }
+}
+
+fn predicted(answer: &BlameResult, context: &CureContext, selection: ChangeSelection) -> Prediction {
+    let input = PredictionInput {
+        selection,
+        ..input(answer, context)
     };
     predict(&input).unwrap()
 }
@@ -161,13 +168,8 @@ fn threads_of_a_recording_are_not_moved() {
         ["quietcore move --back --pid 4711"]
     );
     let input = PredictionInput {
-        answer: &answer,
-        context: &context,
-        threshold_ns: 1_000,
-        selection: ChangeSelection::Each,
         origin: WatchOrigin::Recording,
-        others: None,
-        base_latency_ns: None,
+        ..input(&answer, &context)
     };
     let earlier = predict(&input).unwrap();
     assert!(
@@ -336,13 +338,8 @@ fn removed_time_exposes_unexplained_time() {
     let context = context();
     let busy = |busy_share| {
         let input = PredictionInput {
-            answer: &answer,
-            context: &context,
-            threshold_ns: 1_000,
-            selection: ChangeSelection::Each,
-            origin: WatchOrigin::Now,
             others: Some(OtherCpus { count: 4, busy_share }),
-            base_latency_ns: None,
+            ..input(&answer, &context)
         };
         let prediction = predict(&input).unwrap();
         of(&prediction, "partition").others_busy_share
@@ -377,15 +374,7 @@ fn time_removed_on_one_cpu_exposes_nothing_on_another() {
 fn partitions_remove_what_their_knobs_stop() {
     let answer = mixed();
     let context = context();
-    let input = PredictionInput {
-        answer: &answer,
-        context: &context,
-        threshold_ns: 1_000,
-        selection: ChangeSelection::Each,
-        origin: WatchOrigin::Now,
-        others: None,
-        base_latency_ns: None,
-    };
+    let input = input(&answer, &context);
     let bare = Intent::new(PartitionName::default(), CpuSet::new(), Profile::Minimal);
     let mut with_knob = bare.clone();
     with_knob.take("watchdog_cpumask").unwrap();

@@ -75,3 +75,54 @@ fn row([predicted, range, measured, inside, cell]: [&str; 5]) -> String {
         cut(cell, NAME_COLUMNS)
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use predict::Estimate;
+    use study::which_knob::FirstChoice;
+
+    #[test]
+    fn misses_keep_their_number_and_lines_fit_the_screen() {
+        let number = |number, value: f64, inside| CheckedNumber {
+            cell: "without_transparent_hugepage_defrag-cpu+io".to_owned(),
+            number,
+            predicted: Estimate {
+                value,
+                low: value / 2.0,
+                high: value * 2.0,
+            },
+            measured: vec![value, value * 3.0],
+            mean: value * 2.0,
+            inside,
+        };
+        let check = PredictionCheck {
+            numbers: vec![
+                number(Number::Stolen, 8e6, 1),
+                number(Number::Rate(10_000), 350.0, 1),
+                number(Number::Rate(100_000), 2.0, 2),
+            ],
+            inside: 4,
+            measured: 6,
+            rank_correlation: Some(-0.456),
+            first_choice: Some(FirstChoice {
+                knob: "irq_affinity".to_owned(),
+                measured_best: "rq_affinity".to_owned(),
+                is_right: false,
+            }),
+            notes: Vec::new(),
+        };
+        let text = prediction_check_text(&check, Style::Plain);
+        for words in [
+            "4 of 6 measurements lie in their ranges",
+            "measured: -0.46.",
+            "First choice: irq_affinity; rq_affinity measured the largest gain.",
+            "     8 ms        4 ms - 16 ms     16 ms    1/2  stolen/s: without_transparent_..",
+            "      350           175 - 700       700    1/2  gaps from 10 us: without_trans..",
+        ] {
+            assert!(text.contains(words), "{words}: {text}");
+        }
+        assert!(!text.contains("100 us"), "it did not miss: {text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    }
+}

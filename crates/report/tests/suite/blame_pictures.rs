@@ -3,30 +3,18 @@
 
 use crate::support::golden;
 use crate::support::models;
-use crate::support::models::blamed::{answer, row, story};
+use crate::support::models::blamed::{answer, plain_page, row, story};
 use blame::{
     BlameResult, Class, Confidence, FunctionTime, FunctionsReport, GapFunctions, HwlatCpu, HwlatReport, LostRecords,
 };
-use measure::Environment;
 use report::{BlamePage, RowLimit, Style, Tracers, blame_html, blame_text, functions_note, tracers_text};
 
 fn page(name: &str) -> String {
     let environment = models::measurement("noise", 1_000, &[]).environment;
     blame_html(&BlamePage {
         json: Some(b"{}"),
-        ..plain(&answer(name), &environment)
+        ..plain_page(&answer(name), &environment)
     })
-}
-
-fn plain<'a>(answer: &'a BlameResult, environment: &'a Environment) -> BlamePage<'a> {
-    BlamePage {
-        answer,
-        tracers: Tracers::default(),
-        prediction: None,
-        environment,
-        json: None,
-        json_name: "blame.json",
-    }
 }
 
 /// A gap of one millisecond, most of it in one function with a call path of seven others.
@@ -91,7 +79,7 @@ fn page_of_tracers(functions: &FunctionsReport, hwlat: &HwlatReport) -> String {
     };
     blame_html(&BlamePage {
         tracers,
-        ..plain(&answer("make"), &environment)
+        ..plain_page(&answer("make"), &environment)
     })
 }
 
@@ -167,10 +155,10 @@ fn an_answer_without_gaps_gives_a_page() {
     answer.cpus[0].stories.clear();
     answer.cpus[0].interruptions.clear();
     let environment = models::measurement("noise", 1_000, &[]).environment;
-    let page = blame_html(&plain(&answer, &environment));
+    let page = blame_html(&plain_page(&answer, &environment));
     assert!(page.ends_with("</html>\n") && !page.contains("The longest gaps"));
     assert!(!blame_text(&answer, RowLimit::All, Style::Plain).contains("longest gaps"));
-    let none = blame_html(&plain(&BlameResult::default(), &environment));
+    let none = blame_html(&plain_page(&BlameResult::default(), &environment));
     assert!(none.ends_with("</html>\n"));
 }
 
@@ -183,7 +171,7 @@ fn causes_known_only_by_counts_have_no_time_share() {
     }
     answer.cpus[0].stories.clear();
     let environment = models::measurement("noise", 1_000, &[]).environment;
-    let page = blame_html(&plain(&answer, &environment));
+    let page = blame_html(&plain_page(&answer, &environment));
     let screen = blame_text(&answer, RowLimit::All, Style::Plain);
     assert!(page.contains("What would stop it") && screen.contains("What would stop it"));
     assert!(!page.contains("0.0 %"), "{page}");

@@ -2,8 +2,8 @@
 
 use crate::support::browser::Browser;
 use crate::support::browser::screens::{beyond_a_phone, contrast, show};
-use crate::support::models;
-use report::{BlamePage, Tracers, blame_html};
+use crate::support::models::{self, blamed::plain_page};
+use report::blame_html;
 
 /// The strip of all gaps, and the first drawing of a single gap.
 const STRIP: &str = "figure.readout";
@@ -12,14 +12,7 @@ const GAP: &str = "div.readout";
 fn page(name: &str) -> String {
     let environment = models::measurement("noise", 1_000, &[]).environment;
     let answer = models::blamed::answer(name);
-    blame_html(&BlamePage {
-        answer: &answer,
-        tracers: Tracers::default(),
-        prediction: None,
-        environment: &environment,
-        json: None,
-        json_name: "blame.json",
-    })
+    blame_html(&plain_page(&answer, &environment))
 }
 
 fn focus(browser: &mut Browser, drawing: &str) {

@@ -3,7 +3,7 @@
 use crate::support::models;
 use crate::support::predicted::prediction;
 use predict::OtherCpus;
-use report::{BlamePage, Style, Tracers, blame_html, prediction_text, prediction_verdict};
+use report::{Style, blame_html, prediction_text, prediction_verdict};
 
 #[test]
 fn changes_are_listed_best_first_with_what_they_need() {
@@ -107,14 +107,7 @@ fn work_that_moves_is_shown_with_the_load_of_the_other_cpus() {
 fn the_page_of_blame_lists_the_changes_that_have_an_effect() {
     let answer = models::blamed::answer("make");
     let environment = models::measurement("noise", 1_000, &[]).environment;
-    let mut page = BlamePage {
-        answer: &answer,
-        tracers: Tracers::default(),
-        prediction: None,
-        environment: &environment,
-        json: None,
-        json_name: "blame.json",
-    };
+    let mut page = models::blamed::plain_page(&answer, &environment);
     let title = "What each change would gain";
     assert!(!blame_html(&page).contains(title));
     let prediction = prediction();

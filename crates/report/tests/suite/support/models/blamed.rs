@@ -4,6 +4,8 @@ use blame::{
     BlameResult, Class, Confidence, CpuAnswer, Culprit, Gap, GapSource, GapStory, Interruption, InterruptionSubject,
     Link, StoryPiece,
 };
+use measure::Environment;
+use report::{BlamePage, Tracers};
 
 /// Returns an interruption that took time on that CPU.
 pub fn row(class: Class, name: &str, total_ns: u64, culprit: Option<Culprit>) -> Interruption {
@@ -103,5 +105,17 @@ pub fn answer(name: &str) -> BlameResult {
             ],
             stories_left_out: 1,
         }],
+    }
+}
+
+/// The page of this answer, without tracers, prediction and JSON.
+pub fn plain_page<'a>(answer: &'a BlameResult, environment: &'a Environment) -> BlamePage<'a> {
+    BlamePage {
+        answer,
+        tracers: Tracers::default(),
+        prediction: None,
+        environment,
+        json: None,
+        json_name: "blame.json",
     }
 }
