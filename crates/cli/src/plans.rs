@@ -1,19 +1,23 @@
 //! Prints plans and changes, for `plan`, `apply` and `undo`.
 
 use apply::{ChangeEntry, entries_summary, entries_text};
+use investigate::plan_effect;
 use plan::{Intent, Plan};
+use predict::PlanEffect;
 use report::KnobDetail;
 use root::{Failure, Status};
 use serde::Serialize;
 use serde_json::Value;
+use session::Session;
 use terminal::Screen;
 
-/// Shows one plan.
-pub fn show_one(plan: &Plan, screen: &mut Screen) {
-    screen.json(&report::plan_json(plan));
+/// Shows one plan, with the effect that a recent watch predicts.
+pub fn show_one(session: &Session, (intent, plan): &(Intent, Plan), screen: &mut Screen) {
+    let predicted = plan_effect(session, intent, plan);
+    screen.json(&report::plan_json(plan, predicted.as_ref()));
     screen.report(
         &report::plan_verdict(plan),
-        &report::plan_text(plan, screen.detail(), screen.style()),
+        &report::plan_text(plan, predicted.as_ref(), screen.detail(), screen.style()),
     );
 }
 
@@ -28,11 +32,17 @@ pub(crate) struct PlansJson<'a> {
 }
 
 /// Prints several plans; those of partitions that are active as intended are empty.
-pub fn show(plans: &[(Intent, Plan)], active: &[Intent], screen: &mut Screen) -> Result<(), Failure> {
+pub fn show(
+    session: &Session,
+    plans: &[(Intent, Plan)],
+    active: &[Intent],
+    screen: &mut Screen,
+) -> Result<(), Failure> {
     let mut documents = Vec::new();
     for (number, (intent, plan)) in plans.iter().enumerate() {
-        let (plan, text) = as_of_now(intent, plan, active, screen);
-        let document = serde_json::to_value(report::plan_json(&plan));
+        let predicted = plan_effect(session, intent, plan).filter(|_| !active.contains(intent));
+        let (plan, text) = as_of_now(intent, plan, (active, predicted.as_ref()), screen);
+        let document = serde_json::to_value(report::plan_json(&plan, predicted.as_ref()));
         documents.push(document.map_err(|error| {
             Failure::new(
                 Status::Bug,
@@ -55,9 +65,14 @@ pub fn show(plans: &[(Intent, Plan)], active: &[Intent], screen: &mut Screen) ->
 }
 
 /// The plan of what `apply` would do now, and its text. For a partition that is active as intended it writes nothing.
-fn as_of_now(intent: &Intent, plan: &Plan, active: &[Intent], screen: &Screen) -> (Plan, String) {
+fn as_of_now(
+    intent: &Intent,
+    plan: &Plan,
+    (active, predicted): (&[Intent], Option<&PlanEffect>),
+    screen: &Screen,
+) -> (Plan, String) {
     if !active.contains(intent) {
-        let text = report::plan_text(plan, screen.detail(), screen.style());
+        let text = report::plan_text(plan, predicted, screen.detail(), screen.style());
         return (plan.clone(), text);
     }
     let nothing = Plan {
@@ -94,12 +109,12 @@ mod tests {
             ..Plan::default()
         };
         let screen = Screen::plain();
-        let (now, text) = as_of_now(&intent, &plan, std::slice::from_ref(&intent), &screen);
+        let (now, text) = as_of_now(&intent, &plan, (std::slice::from_ref(&intent), None), &screen);
         assert!(
             now.findings.is_empty() && text.starts_with("Partition rt is active already on CPU 2-3"),
             "{text}"
         );
-        let (now, text) = as_of_now(&intent, &plan, &[], &screen);
+        let (now, text) = as_of_now(&intent, &plan, (&[], None), &screen);
         assert!(now.findings.len() == 1 && !text.contains("active already"), "{text}");
     }
 }

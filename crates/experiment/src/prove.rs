@@ -1,4 +1,4 @@
-//! Measures, isolates, measures again under load, records what still arrived, undoes, and compares with the state before.
+//! Measures, predicts, isolates, measures again under load, records what still arrived, undoes, and compares with the state before.
 //!
 //! A step that fails becomes part of the result. The later steps that are still safe run, and all changes are undone.
 
@@ -33,7 +33,7 @@ pub struct ProveOptions<'a> {
     pub plan: &'a Plan,
     /// The CPU expression of the user; `None` where the plan chose the CPUs.
     pub expression: Option<&'a str>,
-    /// How long each of the four measurements takes.
+    /// How long each of the four measurements and the watch take.
     pub each: Duration,
     /// Set by a signal: the steps then end early.
     pub stop: &'a AtomicBool,
@@ -98,6 +98,7 @@ fn story(session: &Session, options: &ProveOptions) -> ProveRecord {
         steps: Vec::new(),
         before: None,
         during: None,
+        prediction: None,
         plan: Some(options.plan.clone()),
         entries: Vec::new(),
         residue: Vec::new(),
@@ -111,14 +112,14 @@ fn story(session: &Session, options: &ProveOptions) -> ProveRecord {
 fn announcement(story: &ProveRecord, options: &ProveOptions) -> String {
     format!(
         "quietcore prove: CPU {cpus} ({})\n\
-         \x20 1. measure wake-up latency and noise without isolation\n\
+         \x20 1. measure wake-up latency and noise without isolation, and predict what changes would gain\n\
          \x20 2. isolate CPU {cpus}: {} changes, each recorded in the journal first; everything else runs on CPU {housekeeping}\n\
          \x20 3. measure again with load on CPU {housekeeping}\n\
          \x20 4. undo everything and compare\n\
          \x20 about {:.0} s; Ctrl-C at any time undoes everything\n\n",
         story.cpus_why,
         options.plan.changes.len(),
-        options.each.as_secs_f64() * 4.0,
+        options.each.as_secs_f64() * 5.0,
         cpus = story.cpus,
         housekeeping = options.plan.housekeeping,
     )

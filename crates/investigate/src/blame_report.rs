@@ -2,6 +2,7 @@
 
 use crate::child::ExitReason;
 use crate::event_stream::TraceEnd;
+use crate::last_prediction;
 use crate::limit_gap::LimitGap;
 use crate::trace_clock::TraceClock;
 use crate::watch_loop::EndReason;
@@ -117,7 +118,18 @@ impl BlameReport {
     /// What changes would gain; `None` if not every gap is listed, and on CPUs that cannot be isolated.
     #[must_use]
     pub fn prediction(&self) -> Option<Prediction> {
-        let input = PredictionInput {
+        predict::predict(&self.prediction_input()?).ok()
+    }
+
+    /// Keeps the prediction for `plan`, if every gap is listed.
+    pub fn keep_prediction(&self, session: &Session) {
+        if let Some(input) = self.prediction_input() {
+            last_prediction::keep(session, &input, &self.environment);
+        }
+    }
+
+    fn prediction_input(&self) -> Option<PredictionInput<'_>> {
+        Some(PredictionInput {
             answer: &self.answer,
             context: self.context.as_ref()?,
             threshold_ns: self.threshold_ns?,
@@ -125,8 +137,7 @@ impl BlameReport {
             origin: WatchOrigin::Now,
             others: self.others,
             base_latency_ns: None,
-        };
-        predict::predict(&input).ok()
+        })
     }
 
     /// The lines of `--gaps`.

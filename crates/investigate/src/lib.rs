@@ -14,6 +14,7 @@ mod function_tracer;
 mod gap_join;
 mod hotplug;
 mod hwlat_tracer;
+mod last_prediction;
 pub mod latency_trace;
 mod limit_gap;
 mod other_cpus;
@@ -36,8 +37,11 @@ pub use blame_options::{
 pub use blame_report::{BlameReport, WatchedProgram};
 pub use child::{ExitReason, Launch};
 pub use hotplug::note_text;
+pub use last_prediction::plan_effect;
 pub use limit_gap::LimitGap;
-pub use prediction_run::{PredictionReport, PredictionWatch, forecast_partitions, predict_recording, predict_watch};
+pub use prediction_run::{
+    PredictionReport, PredictionWatch, forecast_partitions, predict_gaps, predict_recording, predict_watch,
+};
 pub use probe::blame_probe;
 pub use program::{blame_command, blame_process};
 pub use trace_clock::TraceClock;

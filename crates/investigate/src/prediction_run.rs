@@ -4,6 +4,7 @@
 use crate::blame_options::{BlameOptions, BlameStage, GapDetail, ProbeOptions};
 use crate::blame_report::cure_context;
 use crate::hotplug::note_text;
+use crate::last_prediction;
 use crate::probe::blame_probe;
 use blame::{BlameQuestion, BlameResult, CpuAnswer, CureContext};
 use machine::{CpuSet, Machine};
@@ -54,7 +55,7 @@ pub struct PredictionWatch {
     pub policy: Option<SamplerPolicy>,
 }
 
-/// Watches CPUs with a probe, and predicts from its gaps.
+/// Watches CPUs with a probe, and predicts from its gaps. Keeps the prediction for `plan`.
 ///
 /// # Errors
 /// Those of [`blame_probe`], and a watch from which nothing can be predicted: without a trace, or on CPUs that cannot be
@@ -66,6 +67,7 @@ pub fn predict_watch(
     on_stage: &mut dyn FnMut(BlameStage),
 ) -> Result<PredictionReport, Failure> {
     let mut ended = watched(watch, session, on_stage)?;
+    last_prediction::keep(session, &ended.input(selection), &ended.environment);
     match base_latency_ns(session, &ended.answer.watched()) {
         Ok(base_ns) => ended.base_latency_ns = base_ns,
         Err(error) => {
@@ -75,6 +77,19 @@ pub fn predict_watch(
         }
     }
     ended.predicted(session, selection)
+}
+
+/// As [`predict_watch`], without the latency of wake-ups, and not kept: for a load that is not the user's.
+///
+/// # Errors
+/// As [`predict_watch`].
+pub fn predict_gaps(
+    watch: &PredictionWatch,
+    session: &Session,
+    selection: ChangeSelection,
+    on_stage: &mut dyn FnMut(BlameStage),
+) -> Result<PredictionReport, Failure> {
+    watched(watch, session, on_stage)?.predicted(session, selection)
 }
 
 /// Watches CPUs that are not isolated, and predicts what each of these partitions would leave. The intents need no CPUs.

@@ -134,10 +134,7 @@ impl Cures {
         if let ChangeSelection::Only { profile, boot } = selection {
             return vec![self.selected(context, profile, boot)];
         }
-        let profiles = [Profile::Minimal, Profile::Balanced, Profile::Strict];
-        let profiles = profiles
-            .into_iter()
-            .filter(|profile| context.profile_command(*profile).is_some());
+        let profiles = context.profiles();
         let mut all: Vec<Proposal> = profiles.map(|profile| self.profile(context, profile)).collect();
         all.extend(context.boot_command().map(|command| self.boot(context, command)));
         let alone = self.commands.iter().filter(|(action, _)| *action != CureAction::Boot);

@@ -64,7 +64,7 @@ pub fn blame_html(page: &BlamePage) -> String {
             @for cpu in &answer.cpus { h1 { (unit(&headline(cpu))) } "\n" }
         } "\n"
         @for cpu in &answer.cpus { (section(cpu)) }
-        @if let Some(prediction) = page.prediction { (prediction::page::section(prediction)) }
+        @if let Some(prediction) = page.prediction { (prediction::page::section(prediction, &Markup::default())) }
         @if let Some(report) = page.tracers.functions { (tracers::functions(report)) }
         @if let Some(report) = page.tracers.hwlat { (tracers::hwlat(report)) }
         (page::environment(environment, &[("requested CPUs", cpus.clone())], &[]))

@@ -4,13 +4,29 @@ mod changes;
 
 use self::changes::{common_step, knob};
 use crate::finding_blocks::{EvidencedFinding, finding_blocks};
+use crate::prediction::plan_effect;
 use crate::report_text::{KnobDetail, ReportText};
 use crate::style::{COLUMNS, Style, TextRole, counted, safe, wrap};
 use plan::{Change, ChangeKind, Choice, Finding, KnobReason, KnobState, Level, Plan};
+use predict::PlanEffect;
 use serde::Serialize;
 
 /// The schema of the document.
 pub const PLAN_SCHEMA: &str = "quietcore.plan/1";
+
+/// The JSON document `quietcore.plan/1`.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PlanDocument<'a> {
+    /// The schema.
+    schema: &'static str,
+    /// The plan.
+    #[serde(flatten)]
+    plan: &'a Plan,
+    /// What a watch of these CPUs in the last 24 hours predicts; absent without one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    predicted: Option<&'a PlanEffect>,
+}
 
 /// A document of a schema, with the fields of its content.
 #[derive(Serialize)]
@@ -25,17 +41,18 @@ pub struct SchemaDocument<'a, T> {
 
 /// The JSON document `quietcore.plan/1`.
 #[must_use]
-pub fn plan_json<'a>(plan: &'a Plan) -> impl Serialize + 'a {
-    SchemaDocument {
+pub fn plan_json<'a>(plan: &'a Plan, predicted: Option<&'a PlanEffect>) -> impl Serialize + 'a {
+    PlanDocument {
         schema: PLAN_SCHEMA,
-        content: plan,
+        plan,
+        predicted,
     }
 }
 
-/// The screen: what the plan does, its changes, and what needs attention. The short form counts the changes of each knob;
+/// The screen: what the plan does, its changes, their predicted effect, and what needs attention. The short form counts the changes of each knob;
 /// the whole one gives each with before and after, reason and undo.
 #[must_use]
-pub fn plan_text(plan: &Plan, detail: KnobDetail, style: Style) -> String {
+pub fn plan_text(plan: &Plan, predicted: Option<&PlanEffect>, detail: KnobDetail, style: Style) -> String {
     let mut text = ReportText::new(style);
     let is_now = |change: &&Change| change.kind == ChangeKind::Runtime;
     let now = plan.changes.iter().filter(is_now).count();
@@ -57,6 +74,9 @@ pub fn plan_text(plan: &Plan, detail: KnobDetail, style: Style) -> String {
         let why = "the tick, RCU callbacks and managed interrupts can be moved only at boot; to do that too, add";
         text.wrapped(2, 2, why);
         writeln!(text, "    {}", safe(line));
+    }
+    if let Some(predicted) = predicted {
+        plan_effect(&mut text, predicted);
     }
     attention(&mut text, &plan.findings, detail);
     if detail == KnobDetail::Short {

@@ -8,11 +8,14 @@ use crate::style::{Style, TextRole, counted, cut, safe};
 use crate::units::{rate, time};
 use measure::Environment;
 use plan::Finding;
-use predict::{Estimate, Outcome, PredictedChange, Prediction, ProposalKind};
+use predict::{Estimate, GapSummary, PlanEffect, PredictedChange, Prediction, ProposalKind};
 use serde::Serialize;
 
 /// The schema of the JSON document.
 pub const PREDICT_SCHEMA: &str = "quietcore.predict/1";
+
+/// What a range contains.
+const RANGE_NOTE: &str = "With the same load, another watch of this length lies in the range in nine of ten cases.";
 
 /// The longest name of a change on the screen.
 const NAME_COLUMNS: usize = 28;
@@ -88,42 +91,68 @@ fn evidence(text: &mut ReportText, prediction: &Prediction) {
         )
     });
     let watched = format!(
-        "Watched for {}: {gaps}.{others} With the same load, another watch of this length lies in the range in nine of ten \
-         cases.",
+        "Watched for {}: {gaps}.{others} {RANGE_NOTE}",
         time(prediction.watched_ns)
     );
     text.wrapped_as(TextRole::Quiet, 0, 2, &watched);
-    if prediction.lost_events > 0 {
-        let lost = "The kernel lost events: causes may be missing, and then their time counts as unexplained. Record \
-                    with `blame --gaps FILE` and a larger --buffer, and use --from FILE.";
-        text.wrapped_as(TextRole::Warning, 0, 2, lost);
-    }
-    if prediction.unlisted_gaps > 0 {
-        let left_out = "Memory did not hold all gaps: the prediction uses those before it was full. Record with `blame \
-                        --gaps FILE` and a larger --memory, and use --from FILE.";
-        text.wrapped_as(TextRole::Warning, 0, 2, left_out);
-    }
-    let explained = prediction.now.stolen_ns_per_s.value - prediction.unexplained_ns_per_s;
-    if prediction.gaps > 0 && explained < 1.0 {
-        text.wrapped_as(
-            TextRole::Warning,
-            0,
-            2,
-            "No gap has a known cause, so no change can be judged.",
-        );
+    for limit in limits(prediction) {
+        text.wrapped_as(TextRole::Warning, 0, 2, limit);
     }
 }
 
-fn table(text: &mut ReportText, prediction: &Prediction) {
-    writeln!(text);
+/// What limits the prediction, as sentences.
+fn limits(prediction: &Prediction) -> Vec<&'static str> {
+    let mut limits = Vec::new();
+    if prediction.lost_events > 0 {
+        limits.push(
+            "The kernel lost events: causes may be missing, and then their time counts as unexplained. Record with \
+             `blame --gaps FILE` and a larger --buffer, and use --from FILE.",
+        );
+    }
+    if prediction.unlisted_gaps > 0 {
+        limits.push(
+            "Memory did not hold all gaps: the prediction uses those before it was full. Record with `blame --gaps \
+             FILE` and a larger --memory, and use --from FILE.",
+        );
+    }
+    let explained = prediction.now.stolen_ns_per_s.value - prediction.unexplained_ns_per_s;
+    if prediction.gaps > 0 && explained < 1.0 {
+        limits.push("No gap has a known cause, so no change can be judged.");
+    }
+    limits
+}
+
+/// What a recent watch predicts for a plan.
+pub(crate) fn plan_effect(text: &mut ReportText, effect: &PlanEffect) {
+    text.heading("Predicted effect");
+    let watched = format!(
+        "Watched for {}, until {}. {RANGE_NOTE}",
+        time(effect.watched_ns),
+        effect.watched_at
+    );
+    text.wrapped_as(TextRole::Quiet, 2, 2, &watched);
+    heads(text);
+    numbers(text, &effect.now, "no change");
+    numbers(text, &effect.with_plan, "this plan");
+    if let Some(with_boot_line) = &effect.with_boot_line {
+        numbers(text, with_boot_line, "this plan and its boot line");
+    }
+}
+
+fn heads(text: &mut ReportText) {
     let head = format!(
         "{:>9} {:>19} {:>8} {:>9}  with",
         "stolen/s", "range", "gaps/s", "longest"
     );
     text.painted(TextRole::Quiet, &head);
-    numbers(text, &prediction.now, "no change");
+}
+
+fn table(text: &mut ReportText, prediction: &Prediction) {
+    writeln!(text);
+    heads(text);
+    numbers(text, &(&prediction.now).into(), "no change");
     for change in &prediction.changes {
-        numbers(text, &change.outcome, &safe(&change.change.name));
+        numbers(text, &(&change.outcome).into(), &safe(&change.change.name));
         let remarks = remarks(change);
         if !remarks.is_empty() {
             text.wrapped_as(TextRole::Quiet, 12, 12, &remarks);
@@ -131,16 +160,15 @@ fn table(text: &mut ReportText, prediction: &Prediction) {
     }
 }
 
-fn numbers(text: &mut ReportText, outcome: &Outcome, name: &str) {
-    let stolen = outcome.stolen_ns_per_s;
-    let gaps = outcome.gap_rates.first().map_or(0.0, |gaps| gaps.per_s.value);
+fn numbers(text: &mut ReportText, gaps: &GapSummary, name: &str) {
+    let stolen = gaps.stolen_ns_per_s;
     writeln!(
         text,
         "{:>9} {:>19} {:>8} {:>9}  {}",
         per_second(stolen.value),
         range(stolen),
-        rate(gaps),
-        time(outcome.longest_ns),
+        rate(gaps.gaps_per_s.value),
+        time(gaps.longest_ns),
         cut(name, NAME_COLUMNS)
     );
 }

@@ -14,6 +14,7 @@ use machine::CpuSet;
 use measure::{Environment, Measurement};
 use observe::Activity;
 use plan::{Finding, Plan};
+use predict::Prediction;
 use serde::{Deserialize, Serialize};
 
 /// The schema of [`ProveRecord`] as JSON.
@@ -45,6 +46,8 @@ pub struct ProveRecord {
     pub before: Option<ProvePhase>,
     /// The machine while the CPUs were isolated.
     pub during: Option<ProvePhase>,
+    /// What each change would gain, from a watch with the load of `before`; `None` if nothing could be traced or predicted.
+    pub prediction: Option<Prediction>,
     /// The planned changes; `None` if planning failed.
     pub plan: Option<Plan>,
     /// The changes made.

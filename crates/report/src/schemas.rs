@@ -12,7 +12,6 @@ use crate::{
     BOOT_SCHEMA, BootChangeJson, BootCheckJson, BootShowJson, CHECK_SCHEMA, COMPARE_SCHEMA, CpusReport, DIFF_SCHEMA,
     HistoryReport, INSPECT_SCHEMA, PLAN_SCHEMA, PREDICT_SCHEMA, PredictionDocument, REPORT_SCHEMA, STATUS_SCHEMA,
 };
-use plan::Plan;
 use plan::diff::Diff;
 use schemars::{Schema, SchemaGenerator};
 
@@ -20,7 +19,7 @@ use schemars::{Schema, SchemaGenerator};
 pub type DocumentForm = (&'static str, fn(&mut SchemaGenerator) -> Schema);
 
 /// The document `quietcore.plan/1` of one plan.
-pub type PlanDocument<'a> = SchemaDocument<'a, Plan>;
+pub use crate::plan::PlanDocument;
 
 /// The documents of this crate.
 pub const DOCUMENT_FORMS: &[DocumentForm] = &[

@@ -16,7 +16,7 @@ pub(crate) fn tail(measurement: &Measurement) -> Option<u64> {
     measurement.threads.iter().filter_map(|thread| thread.p999_ns).max()
 }
 
-/// Share of the CPUs' time that others used; `None` if it was not counted.
+/// Share of the CPUs' time that others used, in percent; `None` if it was not counted.
 pub(crate) fn stolen(measurement: &Measurement) -> Option<f64> {
     let whole: u64 = measurement.threads.iter().map(|thread| thread.duration_ns).sum();
     let stolen: Option<u64> = measurement.threads.iter().map(|thread| thread.stolen_ns).sum();

@@ -41,6 +41,13 @@ impl CureContext {
         }
     }
 
+    /// The profiles that the requested CPUs could get: [`CureContext::profile_command`] has a command for each.
+    pub fn profiles(&self) -> impl Iterator<Item = Profile> + '_ {
+        let all = [Profile::Minimal, Profile::Balanced, Profile::Strict];
+        all.into_iter()
+            .filter(|profile| self.profile_command(*profile).is_some())
+    }
+
     /// Whether this profile makes the change.
     #[must_use]
     pub fn profile_includes(&self, profile: Profile, action: &CureAction) -> bool {

@@ -137,7 +137,7 @@ fn dry_run(session: &Session, args: &Args, screen: &mut Screen) -> Result<Status
     let planned = args.wanted.plan(session, &machine)?;
     // A resize makes the partition again, also one that has these CPUs already.
     let active = if args.resize { Vec::new() } else { session.in_force() };
-    plans::show(&[planned], &active, screen)?;
+    plans::show(session, &[planned], &active, screen)?;
     Ok(Status::Done)
 }
 

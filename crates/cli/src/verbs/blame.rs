@@ -156,7 +156,7 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
             }
         }
     };
-    show(args, &report, screen)?;
+    show(args, &report, session, screen)?;
     Ok(report.status)
 }
 
@@ -209,8 +209,9 @@ impl Args {
 ///
 /// # Errors
 /// A file cannot be written.
-fn show(args: &Args, report: &BlameReport, screen: &mut Screen) -> Result<(), Failure> {
+fn show(args: &Args, report: &BlameReport, session: &Session, screen: &mut Screen) -> Result<(), Failure> {
     write(args, report)?;
+    report.keep_prediction(session);
     screen.json(report);
     let rows = match args.all {
         true => RowLimit::All,

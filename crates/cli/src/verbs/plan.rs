@@ -48,11 +48,11 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
         None => vec![args.wanted.plan(session, &machine)?],
     };
     if plans.len() != 1 && args.format.is_none() {
-        plans::show(&plans, &[], screen)?;
+        plans::show(session, &plans, &[], screen)?;
         return Ok(Status::Done);
     }
     let one = plans.pop().filter(|_| plans.is_empty());
-    let (intent, plan) = one.ok_or_else(|| {
+    let planned = one.ok_or_else(|| {
         Failure::usage(
             "one plan can be exported at a time",
             "the file does not declare exactly one partition",
@@ -61,14 +61,15 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
     })?;
     let form = EXPORTS.iter().find(|form| args.format.as_deref() == Some(form.name));
     if let Some(form) = form {
+        let (intent, plan) = &planned;
         let subject = ExportSubject {
-            plan: &plan,
-            intent: &intent,
+            plan,
+            intent,
             machine: &machine,
         };
         return export(form, &subject, args.out.as_deref(), screen);
     }
-    plans::show_one(&plan, screen);
+    plans::show_one(session, &planned, screen);
     Ok(Status::Done)
 }
 

@@ -16,7 +16,7 @@ use terminal::{ProgressBar, Screen};
 pub struct Args {
     #[command(flatten)]
     wanted: IntentArgs,
-    /// How long to measure, each of the four times
+    /// How long to measure or watch, each of the five times
     #[arg(long = "for", value_name = "TIME", default_value = "5s", value_parser = machine::parse_duration)]
     duration: Duration,
     /// Write the result to this file as JSON

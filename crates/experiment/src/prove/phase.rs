@@ -1,14 +1,18 @@
-//! Measures one state of the machine under load: latency, then noise and the counters during it.
+//! Measures one state of the machine under load: latency, then noise and the counters during it, and in the first one the gaps
+//! of a prediction.
 
 use super::ProveRun;
+use investigate::{BlameStage, PredictionWatch, predict_gaps};
 use machine::CpuSet;
 use measure::load::{LoadKind, RunningLoad};
 use measure::{MeasureRequest, Measurement, MeasurementKind};
 use plan::{Finding, FindingId, Level};
-use report::prove::ProvePhase;
+use predict::ChangeSelection;
+use report::prove::{ProvePhase, StepOutcome};
 use root::Failure;
 use session::cpuset_entry;
 use session::partition::ActivePartition;
+use std::sync::atomic::Ordering;
 
 /// One phase.
 pub struct PhaseOptions<'a> {
@@ -39,6 +43,9 @@ impl ProveRun<'_> {
         };
         let latency = self.measure(options, "latency", MeasurementKind::Latency);
         let noise = self.measure(options, "noise", MeasurementKind::Noise);
+        if options.partition.is_none() && !self.options.stop.load(Ordering::Relaxed) {
+            self.predict();
+        }
         let text = match &load {
             Some(_) => {
                 format!("arithmetic, memory, system calls and wake-ups at the lowest priority on CPU {load_cpus}")
@@ -53,6 +60,27 @@ impl ProveRun<'_> {
             activity,
             load: text,
         }
+    }
+
+    /// Predicts what each change would gain, from a watch with the load of this phase.
+    fn predict(&mut self) {
+        let watch = PredictionWatch {
+            cpus: Some(self.options.intent.cpus.to_string()),
+            duration: self.options.each,
+            policy: None,
+        };
+        let session = self.session;
+        // Not every kernel can be traced, and the proof does not need it.
+        let predicted = self
+            .steps
+            .measure_or(StepOutcome::Skipped, "watch and predict", |show| {
+                predict_gaps(&watch, session, ChangeSelection::Each, &mut |stage| {
+                    if let BlameStage::Measuring(progress) = stage {
+                        show(progress);
+                    }
+                })
+            });
+        self.story.prediction = predicted.ok().map(|report| report.prediction);
     }
 
     fn measure(&mut self, options: &PhaseOptions, what: &str, kind: MeasurementKind) -> Option<Measurement> {

@@ -25,7 +25,8 @@ impl<'a> Steps<'a> {
     pub fn run<T, E: Into<Failure>>(&mut self, name: &str, act: impl FnOnce() -> Result<T, E>) -> Result<T, Failure> {
         let started = Instant::now();
         let result = act().map_err(Into::into);
-        self.record(name, started, result)
+        self.record(name, started, &result, StepOutcome::Failed);
+        result
     }
 
     /// Runs a measuring step and shows its progress. No thread shows it, because the sampler is forked from this process.
@@ -34,11 +35,22 @@ impl<'a> Steps<'a> {
         name: &str,
         act: impl FnOnce(&mut dyn FnMut(&Progress)) -> Result<T, E>,
     ) -> Result<T, Failure> {
+        self.measure_or(StepOutcome::Failed, name, act)
+    }
+
+    /// As [`Steps::measure`], with the outcome of a step that is impossible on this machine.
+    pub fn measure_or<T, E: Into<Failure>>(
+        &mut self,
+        impossible: StepOutcome,
+        name: &str,
+        act: impl FnOnce(&mut dyn FnMut(&Progress)) -> Result<T, E>,
+    ) -> Result<T, Failure> {
         self.progress.start(name);
         let started = Instant::now();
         let result = act(&mut |progress: &Progress| self.progress.show(progress)).map_err(Into::into);
         self.progress.end();
-        self.record(name, started, result)
+        self.record(name, started, &result, impossible);
+        result
     }
 
     /// Records a step that was not tried.
@@ -51,13 +63,12 @@ impl<'a> Steps<'a> {
         self.steps
     }
 
-    fn record<T>(&mut self, name: &str, started: Instant, result: Result<T, Failure>) -> Result<T, Failure> {
-        let (outcome, detail) = match &result {
+    fn record<T>(&mut self, name: &str, started: Instant, result: &Result<T, Failure>, failed: StepOutcome) {
+        let (outcome, detail) = match result {
             Ok(_) => (StepOutcome::Done, String::new()),
-            Err(error) => (StepOutcome::Failed, error.reason()),
+            Err(error) => (failed, error.reason()),
         };
         self.add(name, outcome, detail, started.elapsed());
-        result
     }
 
     fn add(&mut self, name: &str, outcome: StepOutcome, detail: String, took: Duration) {

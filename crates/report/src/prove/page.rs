@@ -20,6 +20,7 @@ pub fn prove_html(story: &ProveRecord) -> String {
         (sections::latency(story))
         (sections::noise(story))
         (sections::residue(story))
+        (sections::prediction(story))
         (sections::could_not(story))
         (changes::changes(story))
         (sections::steps(story))

@@ -8,7 +8,8 @@ use crate::page::picture::{Picture, common, picture};
 use crate::page::strip::{Strip, gaps};
 use crate::page::text::unit;
 use crate::page::{self, CPUS, findings, notes};
-use crate::statistics::worst;
+use crate::prediction::page::section as prediction_section;
+use crate::statistics::{stolen, worst};
 use crate::style::{counted, grouped, safe};
 use crate::units::{rate, time};
 use machine::Nanos;
@@ -257,6 +258,25 @@ fn counters(residue: &Residue) -> Markup {
                 }
             }
         } }
+    }
+}
+
+/// What each change would gain, and what was then measured.
+pub(super) fn prediction(story: &ProveRecord) -> Markup {
+    let measured = of(story.during.as_ref(), MeasurementKind::Noise);
+    let measured = measured.and_then(|result| stolen(result).zip(worst(result)));
+    let origin = html! {
+        p.note {
+            "Watched before the isolation, with the load of that phase."
+            @if let Some((percent, longest_ns)) = measured {
+                " Measured while isolated, without a trace: "
+                (unit(&time((percent * 1e7).round() as u64))) " of each second stolen, longest gap "
+                (unit(&time(longest_ns))) "."
+            }
+        } "\n"
+    };
+    html! {
+        @if let Some(prediction) = &story.prediction { (prediction_section(prediction, &origin)) }
     }
 }
 

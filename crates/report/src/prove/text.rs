@@ -2,6 +2,7 @@
 
 use super::statistics::headlines;
 use super::{ProveRecord, Residue, RestorationCheck, StepOutcome};
+use crate::prediction::prediction_verdict;
 use crate::report_text::ReportText;
 use crate::style::{COLUMNS, Style, TextRole, counted, cut, safe, wrap};
 use crate::units::rate;
@@ -18,6 +19,10 @@ pub fn prove_text(story: &ProveRecord, style: Style) -> String {
     text.wrapped_as(TextRole::Head, 0, 0, &safe(&story.verdict));
     writeln!(text);
     numbers(&mut text, story);
+    if let Some(prediction) = &story.prediction {
+        let line = format!("predicted before: {}", prediction_verdict(prediction).trim_end());
+        text.wrapped_as(TextRole::Quiet, 2, 4, &line);
+    }
     for residue in &story.residue {
         still(&mut text, residue);
     }

@@ -185,7 +185,7 @@ fn unrepresentative_conditions_are_marked_and_every_count_is_shown() {
 fn the_text_of_a_plan_matches_the_golden_file() {
     golden::check(
         "plan.txt",
-        &report::plan_text(&plan(), report::KnobDetail::Short, Style::Plain),
+        &report::plan_text(&plan(), None, report::KnobDetail::Short, Style::Plain),
     );
 }
 
@@ -193,7 +193,7 @@ fn the_text_of_a_plan_matches_the_golden_file() {
 fn screens_fit_eighty_columns() {
     let texts = [
         report::prove::prove_text(&story(), Style::Plain),
-        report::plan_text(&plan(), report::KnobDetail::Whole, Style::Plain),
+        report::plan_text(&plan(), None, report::KnobDetail::Whole, Style::Plain),
         report::measurement_text(
             &measurement("noise", 3_000, &[]),
             report::Histograms::Drawn,
@@ -216,6 +216,7 @@ fn hostile_names_are_escaped_everywhere() {
         report::prove::prove_text(&story, Style::Plain),
         report::plan_text(
             story.plan.as_ref().expect("a plan"),
+            None,
             report::KnobDetail::Whole,
             Style::Plain,
         ),
@@ -316,18 +317,19 @@ fn forms(value: &Value, forms_of: &mut BTreeSet<String>) {
                     .map(|part| std::str::from_utf8(part).expect("ASCII"))
                     .collect();
                 add(groups.join(","));
-                for scale in [1_000, 1_000_000, 1_000_000_000] {
-                    if number % scale == 0 {
-                        add((number / scale).to_string());
-                    }
-                }
             }
             if let Some(number) = number.as_f64() {
                 for digits in [0, 1, 3] {
                     add(format!("{number:.digits$}"));
                 }
                 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-                add(machine::Nanos(number.abs().round() as u64).to_string());
+                let whole = number.abs().round() as u64;
+                add(machine::Nanos(whole).to_string());
+                for scale in [1_000, 1_000_000, 1_000_000_000] {
+                    if whole % scale == 0 {
+                        add((whole / scale).to_string());
+                    }
+                }
             }
         }
         Value::String(text) => forms_of.extend(numbers(text)),
@@ -348,10 +350,11 @@ fn derived(story: &ProveRecord) -> BTreeSet<String> {
     };
     for thread in [&story.before, &story.during].into_iter().filter_map(thread) {
         let share = thread.stolen_ns.unwrap_or(0) as f64 * 100.0 / thread.duration_ns as f64;
+        let stolen_ms_per_s = share * 10.0;
         let rate = thread.expected as f64 * 1e9 / thread.duration_ns as f64;
         let whole = rate.round() as u64;
         text.push_str(&format!(
-            " {share:.2} {share:.4} {rate:.1} {},{:03}",
+            " {share:.2} {share:.4} {stolen_ms_per_s:.1} {rate:.1} {},{:03}",
             whole / 1_000,
             whole % 1_000
         ));
@@ -403,7 +406,7 @@ fn the_headline_of_a_plan_names_other_owners_of_the_isolated_cpus() {
     let expected = "CPU 1 NOT for you alone: 4 cpusets of other owners keep their tasks there (/torque/1, /torque/2, \
          /torque/3 and 1 more)";
     assert_eq!(report::promise(&plan), expected);
-    let text = report::plan_text(&plan, report::KnobDetail::Short, Style::Plain);
+    let text = report::plan_text(&plan, None, report::KnobDetail::Short, Style::Plain);
     let head = text.lines().take(3).collect::<Vec<_>>().join(" ");
     assert!(head.contains(expected), "{text}");
     let mut story = story();

@@ -56,7 +56,7 @@ pub fn run(session: &Session, file: &DeclaredFile, args: &Args, screen: &mut Scr
     if args.dry_run {
         let machine = session.machine().for_plan(root);
         let plans = file.plan_all(session, &machine)?;
-        plans::show(&plans, &session.in_force(), screen)?;
+        plans::show(session, &plans, &session.in_force(), screen)?;
         return Ok(Status::Done);
     }
     apply_all(session, file, "apply", args.confirm_within, screen)

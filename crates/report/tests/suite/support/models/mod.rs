@@ -2,8 +2,10 @@
 
 pub mod blamed;
 
+use super::predicted::prediction;
 use machine::CpuSet;
 use measure::Measurement;
+use predict::Prediction;
 use report::prove::{
     JournalEntry, ProvePhase, ProveRecord, ProveStep, RestorationCheck, StepOutcome, StuckInterrupt, StuckThread,
     residue,
@@ -211,6 +213,7 @@ pub fn story() -> ProveRecord {
         ],
         before: Some(before),
         during: Some(during),
+        prediction: Some(Prediction { cpus: cpus("1"), ..prediction() }),
         plan: Some(plan()),
         entries: vec![
             JournalEntry { seq: 1, change: "cpuset_partition/rt".to_owned(), before: None, after: Some("a new cgroup".to_owned()), outcome: "done".to_owned() },
@@ -238,6 +241,7 @@ pub fn refused() -> ProveRecord {
         }],
         before: None,
         during: None,
+        prediction: None,
         plan: None,
         entries: vec![],
         residue: vec![],
@@ -287,6 +291,15 @@ pub fn named(nasty: &str) -> ProveRecord {
             row.name = nasty.to_owned();
             row.cure = nasty.to_owned();
         }
+    }
+    for predicted in story
+        .prediction
+        .iter_mut()
+        .flat_map(|prediction| &mut prediction.changes)
+    {
+        predicted.change.name = nasty.to_owned();
+        predicted.change.commands = vec![nasty.to_owned()];
+        predicted.change.excluded = vec![nasty.to_owned()];
     }
     let plan = story.plan.as_mut().expect("it has one");
     plan.partition = nasty.to_owned();
