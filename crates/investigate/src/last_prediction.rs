@@ -98,3 +98,127 @@ pub fn plan_effect(session: &Session, intent: &Intent, plan: &Plan) -> Option<Pl
         with_boot_line: plan.boot_line.as_ref().map(|_| effect.with_boot_line),
     })
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use blame::{BlameResult, CpuAnswer, CureContext};
+    use plan::{PartitionName, Profile};
+    use predict::{ChangeSelection, WatchOrigin};
+    use root::Live;
+    use std::path::Path;
+
+    struct NoWarnings;
+    impl session::Reporter for NoWarnings {
+        fn note(&self, _: &str) {}
+        fn warn(&self, failure: &Failure) {
+            panic!("{failure:?}");
+        }
+        fn error(&self, failure: &Failure) {
+            panic!("{failure:?}");
+        }
+    }
+
+    fn set_cmdline(dir: &Path, text: &str) {
+        std::fs::create_dir_all(dir.join("proc")).unwrap();
+        std::fs::write(dir.join("proc/cmdline"), text).unwrap();
+    }
+
+    fn intent(cpu: u32, profile: Profile) -> Intent {
+        Intent::new(PartitionName::default(), CpuSet::range(cpu, cpu), profile)
+    }
+
+    fn environment(session: &Session) -> Environment {
+        Environment::of(&session.machine(), session.root(), "")
+    }
+
+    /// Keeps a watch of CPU 3 without gaps that lost this many events.
+    fn keep_watch(session: &Session, lost_events: u64) {
+        let answer = BlameResult {
+            cpus: vec![CpuAnswer {
+                cpu: 3,
+                duration_ns: 1_000_000_000,
+                lost_events,
+                ..CpuAnswer::default()
+            }],
+            ..BlameResult::default()
+        };
+        let context = CureContext {
+            requested: CpuSet::range(3, 3),
+            ..CureContext::default()
+        };
+        let input = PredictionInput {
+            answer: &answer,
+            context: &context,
+            threshold_ns: 1_000,
+            selection: ChangeSelection::Each,
+            origin: WatchOrigin::Now,
+            others: None,
+            base_latency_ns: None,
+        };
+        keep(session, &input, &environment(session));
+    }
+
+    #[test]
+    fn a_plan_of_the_same_cpus_and_isolation_gets_the_prediction() {
+        let dir = tempfile::tempdir().unwrap();
+        set_cmdline(dir.path(), "ro quiet\n");
+        let session = Session::on(Live::rehearsal(dir.path()), &NoWarnings);
+        let effect = |intent: &Intent| plan_effect(&session, intent, &Plan::default());
+        let balanced = intent(3, Profile::Balanced);
+        assert_eq!(effect(&balanced), None);
+        keep_watch(&session, 7);
+        assert_eq!(effect(&balanced), None, "a watch that lost events is not kept");
+        keep_watch(&session, 0);
+        let found = effect(&balanced).unwrap();
+        assert_eq!((found.watched_ns, found.with_boot_line), (1_000_000_000, None));
+        let with_line = Plan {
+            boot_line: Some("isolcpus=3".to_owned()),
+            ..Plan::default()
+        };
+        assert!(
+            plan_effect(&session, &balanced, &with_line)
+                .unwrap()
+                .with_boot_line
+                .is_some()
+        );
+
+        assert_eq!(effect(&intent(2, Profile::Balanced)), None);
+        let mut without = balanced.clone();
+        without.without.insert("irq_affinity".to_owned());
+        assert_eq!(effect(&without), None);
+        let mut with = balanced.clone();
+        with.with.insert("stat_interval".to_owned(), None);
+        assert_eq!(effect(&with), None);
+        set_cmdline(dir.path(), "ro quiet isolcpus=3\n");
+        session.refresh();
+        assert_eq!(effect(&balanced), None, "the machine was isolated since");
+    }
+
+    #[test]
+    fn an_old_or_damaged_prediction_is_not_shown() {
+        let dir = tempfile::tempdir().unwrap();
+        let session = Session::on(Live::rehearsal(dir.path()), &NoWarnings);
+        let balanced = intent(3, Profile::Balanced);
+        let kept = || {
+            keep_watch(&session, 0);
+            let bytes = session.state().unwrap().unwrap().read(NAME).unwrap().unwrap();
+            serde_json::from_slice::<LastPrediction>(&bytes).unwrap()
+        };
+        for (age_s, is_shown) in [(RECENT_S - 60, true), (RECENT_S + 1, false)] {
+            let last = LastPrediction {
+                at_s: session::seconds_now() - age_s,
+                ..kept()
+            };
+            last.write(&session).unwrap();
+            let found = plan_effect(&session, &balanced, &Plan::default());
+            assert_eq!(found.is_some(), is_shown, "{age_s}");
+        }
+        let state = session.state().unwrap().unwrap();
+        for damaged in ["", "{", "{\"cpus\":\"3\"}", "[]"] {
+            state.replace(NAME, damaged.as_bytes()).unwrap();
+            assert_eq!(plan_effect(&session, &balanced, &Plan::default()), None, "{damaged}");
+        }
+    }
+}

@@ -81,3 +81,40 @@ fn live_a_watch_is_predicted_now_and_from_its_file() {
         "{stolen} {predicted}"
     );
 }
+
+#[test]
+fn live_a_plan_shows_what_a_watch_of_its_cpus_predicts() {
+    let _alone = alone();
+    if let Err(why) = tracing() {
+        return println!("SKIP: a_plan_shows_what_a_watch_of_its_cpus_predicts: {why}");
+    }
+    let page = tempfile::NamedTempFile::new().unwrap();
+    let page = page.path().to_str().unwrap();
+    let cpu = cpu();
+    let plan = |options: &[&str]| -> Value {
+        let words = [&["--json", "plan", "--cpus", &cpu], options].concat();
+        document(&quietcore(&words).stdout).unwrap()
+    };
+    let now: Value = document(&quietcore(&["--json", "predict", "--cpus", &cpu, "--for", "1s"]).stdout).unwrap();
+    let strict = plan(&["--profile", "strict"]);
+    assert_eq!(
+        strict["predicted"]["now"]["stolen_ns_per_s"],
+        now["now"]["stolen_ns_per_s"]
+    );
+    let profile = |change: &&Value| change["name"] == "profile strict";
+    let profile = now["changes"].as_array().unwrap().iter().find(profile).unwrap();
+    assert_eq!(
+        strict["predicted"]["with_plan"]["stolen_ns_per_s"],
+        profile["outcome"]["stolen_ns_per_s"]
+    );
+    quietcore(&["blame", "--cpus", &cpu, "--for", "1s", "--page", page]);
+    let later = plan(&[]);
+    assert_ne!(later["predicted"]["now"], strict["predicted"]["now"]);
+    assert!(plan(&["--without", "irq_affinity"])["predicted"].is_null());
+    let text = quietcore(&["plan", "--cpus", &cpu]).stdout;
+    let text = String::from_utf8_lossy(&text);
+    assert!(
+        text.contains("Predicted effect") && text.contains("  this plan\n"),
+        "{text}"
+    );
+}
