@@ -23,6 +23,8 @@ const MORE_MEMORY: &[(&str, usize)] = &[
     ("archives", 144 << 20),
     // bitcalc may use 64 MiB on its stack (`MAX_STACK_BITS` of crates/compat/src/bitcalc.rs), one byte per bit.
     ("arguments", 96 << 20),
+    // An HdrHistogram of five digits has up to 49 MiB of counters (from 1 to 2^63), and takes them while one line is read.
+    ("foreign_results", 80 << 20),
     ("packed_files", 144 << 20),
 ];
 

@@ -1,6 +1,9 @@
 //! Reads and writes HdrHistogram logs (`.hlog`), one tag per CPU. The column with the interval's largest value is in
 //! milliseconds, as the Java tools write it.
 
+mod packed;
+
+use self::packed::unpacked;
 use crate::error::{Problem, ReadError, quoted};
 use crate::lines::{InputLine, InputLines};
 use crate::model::{Basis, Recording, Series, SeriesKind};
@@ -90,6 +93,7 @@ fn read_interval(
     let bytes = base64::engine::general_purpose::STANDARD
         .decode(interval.encoded_histogram())
         .map_err(|error| packed(error.to_string()))?;
+    let bytes = unpacked(bytes).map_err(packed)?;
     let histogram = deserializer
         .deserialize(&mut bytes.as_slice())
         .map_err(|error| packed(error.to_string()))?;
