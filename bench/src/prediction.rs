@@ -1,14 +1,13 @@
-//! `make bench-predict`: predicts the cells of `study which-knob` under loads of known kinds, and compares with what they
-//! measure.
+//! `make bench-predict`: predicts the cells of `study which-knob` under disturbances of known kinds, and compares with what
+//! they measure.
 
+mod loads;
+
+use self::loads::{DISTURBANCES, Disturbance, LoadPlace};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use xtask::error::{TaskResult, XtaskError, product, target_dir};
-
-/// The loads: none; tasks; timers; interrupts of a device and unbound work (writing back a file); IPIs; sockets and softirqs;
-/// short-lived tasks.
-const LOADS: &[&str] = &["idle", "cpu", "timers", "io", "tlb_shootdowns", "network", "fork"];
 
 /// The knobs that are tested alone and left out of the plan.
 const KNOBS: &str = "irq_affinity,workqueue_cpumask,rq_affinity,watchdog_cpumask";
@@ -21,10 +20,10 @@ const RIGHT: f64 = 0.9;
 
 /// The options of the benchmark.
 struct PredictionBench<'a> {
-    cpu: &'a str,
+    cpu: usize,
     time: &'a str,
     repetitions: &'a str,
-    loads: Vec<&'a str>,
+    loads: Vec<&'static Disturbance>,
 }
 
 /// Runs the benchmark.
@@ -47,21 +46,18 @@ pub(crate) fn run(words: &[&str]) -> TaskResult {
     println!("|---|--:|--:|--:|---|---|");
     let (mut answers, mut failed) = (Vec::new(), 0);
     for load in &bench.loads {
-        let answer = match study(&binary, &folder.join(load), &bench, load) {
-            Ok(Some(answer)) => answer,
-            Ok(None) => {
-                println!("| {load} | SKIP: it needs two CPUs that are not isolated | | | | |");
-                continue;
+        let name = load.name;
+        match disturbed_study(&binary, &folder, &bench, load) {
+            Ok(answer) => {
+                println!("{}", row(name, &answer["prediction"]));
+                answers.push(json!({ "load": name, "prediction": answer["prediction"] }));
             }
             // The other loads still have an answer.
             Err(error) => {
-                println!("| {load} | FAILED | | | | |\n{error}");
+                println!("| {name} | FAILED | | | | |\n{error}");
                 failed += 1;
-                continue;
             }
-        };
-        println!("{}", row(load, &answer["prediction"]));
-        answers.push(json!({ "load": load, "prediction": answer["prediction"] }));
+        }
     }
     println!();
     for answer in &answers {
@@ -70,28 +66,31 @@ pub(crate) fn run(words: &[&str]) -> TaskResult {
     let out = folder.join("answer.json");
     std::fs::write(&out, Value::from(answers.clone()).to_string()).map_err(XtaskError::file(&out))?;
     println!("written: {}", out.display());
-    match (answers.is_empty(), failed) {
-        (true, 0) => Ok(()),
-        (_, 0) => conclude(&answers),
+    match failed {
+        0 => conclude(&answers),
         _ => conclude(&answers).and(Err(XtaskError::Failed)),
     }
 }
 
 fn options<'a>(words: &[&'a str]) -> TaskResult<PredictionBench<'a>> {
     let mut bench = PredictionBench {
-        cpu: "1",
+        cpu: 1,
         time: "2s",
         repetitions: "3",
-        loads: LOADS.to_vec(),
+        loads: DISTURBANCES.iter().collect(),
     };
     let mut words = words.iter().copied();
     while let Some(word) = words.next() {
         let value = words.next().ok_or_else(|| usage(word))?;
         match word {
-            "--cpu" => bench.cpu = value,
+            "--cpu" => bench.cpu = value.parse().map_err(|_| usage(word))?,
             "--for" => bench.time = value,
             "--repetitions" => bench.repetitions = value,
-            "--only" => bench.loads = value.split(',').collect(),
+            "--only" => {
+                let known = |name| DISTURBANCES.iter().find(|load| load.name == name);
+                let named: Option<_> = value.split(',').map(known).collect();
+                bench.loads = named.ok_or_else(|| usage(value))?;
+            }
             _ => return Err(usage(word)),
         }
     }
@@ -105,12 +104,30 @@ fn usage(word: &str) -> XtaskError {
     }
 }
 
-/// Runs the study of a load; `None` if too few CPUs are left for it.
-fn study(binary: &Path, out: &Path, bench: &PredictionBench, load: &str) -> TaskResult<Option<Value>> {
+/// Runs the study while the load runs.
+fn disturbed_study(
+    binary: &Path,
+    folder: &Path,
+    bench: &PredictionBench,
+    load: &'static Disturbance,
+) -> TaskResult<Value> {
+    let place = LoadPlace { cpu: bench.cpu, folder };
+    let failed = |error: std::io::Error| XtaskError::Program {
+        program: format!("the load {}", load.name),
+        why: error.to_string(),
+    };
+    let running = load.start(&place).map_err(failed)?;
+    let answer = study(binary, &folder.join(load.name), bench);
+    running.end().map_err(failed)?;
+    answer
+}
+
+fn study(binary: &Path, out: &Path, bench: &PredictionBench) -> TaskResult<Value> {
     let output = Command::new(binary)
         .args(["study", "which-knob", "--measure", "noise", "--predict", "--json"])
-        .args(["--cool-down", "200ms", "--knobs", KNOBS, "--cpus", bench.cpu])
-        .args(["--for", bench.time, "--repetitions", bench.repetitions, "--load", load])
+        .args(["--cool-down", "200ms", "--knobs", KNOBS, "--load", "idle"])
+        .args(["--cpus", &bench.cpu.to_string()])
+        .args(["--for", bench.time, "--repetitions", bench.repetitions])
         .arg("--out")
         .arg(out)
         .stdin(Stdio::null())
@@ -121,15 +138,10 @@ fn study(binary: &Path, out: &Path, bench: &PredictionBench, load: &str) -> Task
         program: "quietcore study which-knob".into(),
         why,
     };
-    let errors = String::from_utf8_lossy(&output.stderr);
-    if errors.contains("needs 2 CPUs, and only 1 are available") {
-        return Ok(None);
-    }
     if !output.status.success() {
-        return Err(failed(errors.into_owned()));
+        return Err(failed(String::from_utf8_lossy(&output.stderr).into_owned()));
     }
-    let answer = serde_json::from_slice(&output.stdout);
-    answer.map(Some).map_err(|error| failed(error.to_string()))
+    serde_json::from_slice(&output.stdout).map_err(|error| failed(error.to_string()))
 }
 
 fn row(load: &str, prediction: &Value) -> String {

@@ -20,7 +20,7 @@ impl From<&Outcome> for GapSummary {
     fn from(outcome: &Outcome) -> GapSummary {
         GapSummary {
             stolen_ns_per_s: outcome.stolen_ns_per_s,
-            gaps_per_s: outcome.gap_rates.first().map_or(Estimate::default(), |gaps| gaps.per_s),
+            gaps_per_s: outcome.rate(0).unwrap_or_default(),
             longest_ns: outcome.longest_ns,
         }
     }

@@ -14,7 +14,7 @@ pub const SCENARIO: Scenario = Scenario {
 };
 
 fn cells() -> Vec<ScenarioCell> {
-    ScenarioCell::of_each_kind().map(|cell| cell.within(300)).to_vec()
+    ScenarioCell::of_each_kind().map(|cell| cell.within(420)).to_vec()
 }
 
 fn script(_: &ScenarioCell) -> String {
@@ -62,6 +62,12 @@ fn check(_: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
         schema.starts_with("quietcore.prove/"),
         format!("schema of prove.json: {schema:?}"),
     );
+    let predicted = file["prediction"]["changes"].as_array().map_or(0, Vec::len);
+    let watch = file["steps"].as_array().into_iter().flatten();
+    let watch = watch.filter(|step| step["name"] == "watch and predict");
+    let outcomes: Vec<_> = watch.map(|step| step["outcome"].as_str().unwrap_or_default()).collect();
+    verdict.equal("the watch", outcomes.as_slice(), &["done"]);
+    verdict.that(predicted > 3, format!("{predicted} changes are predicted"));
     let size = seen.get("page").text().parse::<u32>().unwrap_or(0);
     verdict.that(size > 5000, format!("prove.html has {size} bytes"));
     verdict.equal("links to elsewhere in the page", seen.get("outside").text(), "0");

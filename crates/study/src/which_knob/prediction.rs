@@ -29,17 +29,21 @@ pub struct CellPrediction {
 }
 
 impl CellPrediction {
-    /// The numbers of an outcome that a measurement of noise has too.
+    /// The numbers that a measurement of noise has too, from one or several watches.
     #[must_use]
-    pub fn new(cell: &str, outcome: &Outcome) -> CellPrediction {
-        let rates = outcome.gap_rates.iter();
+    pub fn new(cell: &str, watches: &[Outcome]) -> CellPrediction {
+        let number = |number: &dyn Fn(&Outcome) -> Option<Estimate>| {
+            let estimates: Vec<Estimate> = watches.iter().filter_map(number).collect();
+            Estimate::of_watches(&estimates)
+        };
+        let sizes = watches.first().into_iter().flat_map(|outcome| &outcome.gap_rates);
         // How many short gaps there are depends on the cost of tracing.
-        let rates = rates.filter(|rate| rate.from_ns > 0);
+        let sizes = sizes.map(|rate| rate.from_ns).filter(|from_ns| *from_ns > 0);
+        let rates = sizes.map(|from_ns| (Number::Rate(from_ns), number(&|outcome| outcome.rate(from_ns))));
+        let stolen = number(&|outcome| Some(outcome.stolen_ns_per_s));
         CellPrediction {
             cell: cell.to_owned(),
-            numbers: std::iter::once((Number::Stolen, outcome.stolen_ns_per_s))
-                .chain(rates.map(|rate| (Number::Rate(rate.from_ns), rate.per_s)))
-                .collect(),
+            numbers: std::iter::once((Number::Stolen, stolen)).chain(rates).collect(),
         }
     }
 }
