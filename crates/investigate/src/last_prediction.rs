@@ -142,7 +142,6 @@ mod tests {
                 lost_events,
                 ..CpuAnswer::default()
             }],
-            ..BlameResult::default()
         };
         let context = CureContext {
             requested: CpuSet::range(3, 3),
