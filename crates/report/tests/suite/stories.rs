@@ -326,7 +326,7 @@ fn forms(value: &Value, forms_of: &mut BTreeSet<String>) {
                 let whole = number.abs().round() as u64;
                 add(machine::Nanos(whole).to_string());
                 for scale in [1_000, 1_000_000, 1_000_000_000] {
-                    if whole % scale == 0 {
+                    if whole.is_multiple_of(scale) {
                         add((whole / scale).to_string());
                     }
                 }
