@@ -66,8 +66,8 @@ bench-blame:
 	@scripts/setup prove
 	@$(BENCH) blame $(ARGS)
 
-# Compares predictions with what is then measured: the cells of `study which-knob` under loads of known kinds, and real boots.
-# On this machine (root, two CPUs) and in guests, fifteen minutes. ARGS="--cpu 3 --for 5s --only io,timers". Exit status 1 says
+# Compares predictions with what is then measured: the cells of `study which-knob` under disturbances of known kinds, and real boots.
+# On this machine (root, two CPUs) and in guests, fifteen minutes. ARGS="--cpu 3 --for 5s --only timers,ipis". Exit status 1 says
 # that a bound was missed.
 bench-predict:
 	@scripts/setup test
