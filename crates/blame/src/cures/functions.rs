@@ -80,12 +80,12 @@ pub const FUNCTIONS: &[Function] = &[
     ),
     by_knob(
         "sched_rt_period_timer",
-        "sched_rt_runtime_us",
+        "sched_rt_runtime_us=-1",
         "the period over which real-time tasks are throttled",
     ),
     by_knob(
         "dl_task_timer",
-        "fair_server",
+        "fair_server=0",
         "the timer of the fair server, which lets ordinary tasks run beside real-time ones",
     ),
     row("hrtick", SLICES),
