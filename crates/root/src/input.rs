@@ -1,8 +1,9 @@
 //! Reads files that the user names, such as a kernel configuration: whole, with a size limit, without ever blocking.
 //! Files that may exceed memory are [mapped](crate::mapped).
 
+use crate::RootError;
 use crate::error::{OnPath, failed};
-use crate::{MAX_INFLATED, RootError};
+use crate::gzip::{MAX_INFLATED, unpacked_text};
 use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
 use std::fs::File;
@@ -72,19 +73,11 @@ pub(crate) fn regular(path: &Path) -> Result<File, RootError> {
 /// [`RootError::Io`] with `ENOENT` for a missing file, `EISDIR` for anything but a regular file, `EFBIG` for a file
 /// that is too large, `EILSEQ` for invalid gzip; [`RootError::Denied`] without permission.
 pub fn text(path: &Path) -> Result<String, RootError> {
-    let limited = |content: &[u8]| content.len() as u64 <= MAX_INFLATED;
-    let mut content = bytes(path, MAX_INFLATED)?;
-    if content.starts_with(&[0x1f, 0x8b]) {
-        let mut unpacked = Vec::new();
-        let read = flate2::read::MultiGzDecoder::new(content.as_slice())
-            .take(MAX_INFLATED + 1)
-            .read_to_end(&mut unpacked);
-        if read.is_err() || !limited(&unpacked) {
-            return Err(failed(path, "unpack", Errno::ILSEQ));
-        }
-        content = unpacked;
+    let content = bytes(path, MAX_INFLATED)?;
+    match content.starts_with(&[0x1f, 0x8b]) {
+        true => unpacked_text(&content).ok_or_else(|| failed(path, "unpack", Errno::ILSEQ)),
+        false => Ok(crate::into_text(content)),
     }
-    Ok(String::from_utf8_lossy(&content).into_owned())
 }
 
 #[cfg(test)]

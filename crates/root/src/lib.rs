@@ -15,6 +15,7 @@ mod failure;
 mod files;
 pub mod first;
 mod folder;
+mod gzip;
 pub mod inherited;
 pub mod input;
 mod kmsg;
@@ -44,6 +45,7 @@ mod zstd;
 
 pub use error::{RootError, errno_text};
 pub use failure::{Failure, Status};
+pub use gzip::MAX_INFLATED;
 pub use live::Live;
 pub use ownership::{Ownership, changeable_by_others};
 pub use path_state::{Content, PathState, RenameAtomicity};
@@ -56,7 +58,6 @@ pub use tracefs::Tracefs;
 use crate::error::OnPath;
 use files::FileQueries;
 use folder::Folder;
-use std::io::Read;
 use std::path::Path;
 use tree::ArchiveTree;
 
@@ -116,9 +117,6 @@ pub enum DirectoryEntryType {
 
 /// The kernel log of a captured machine; Debian's `dmesg` writes there too.
 pub const KERNEL_LOG: &str = "/var/log/dmesg";
-
-/// Maximum size that [`Root::inflated`] unpacks: kernel configurations have about 300 kB.
-pub const MAX_INFLATED: u64 = 16 << 20;
 
 /// A tree of kernel files that can be read. Paths are absolute inside the root (`/proc/cpuinfo`).
 ///
@@ -215,23 +213,17 @@ impl Root {
     /// The content of a gzip file (`/proc/config.gz`), unpacked as text.
     ///
     /// # Errors
-    /// As [`Root::bytes`]; [`RootError::Io`] with `EILSEQ` for invalid data, or for more than [`MAX_INFLATED`] unpacked bytes.
+    /// As [`Root::bytes`]; [`RootError::Io`] with `EILSEQ` for invalid data, or for more than [`MAX_INFLATED`] bytes of text.
     pub fn inflated(&self, path: &str) -> Result<Option<String>, RootError> {
         let Some(packed) = self.bytes(path)? else {
             return Ok(None);
         };
-        let mut content = Vec::new();
-        let read = flate2::read::MultiGzDecoder::new(packed.as_slice())
-            .take(MAX_INFLATED + 1)
-            .read_to_end(&mut content);
-        if read.is_err() || content.len() as u64 > MAX_INFLATED {
-            return Err(RootError::Io {
-                path: path.to_owned(),
-                operation: "unpack",
-                errno: libc::EILSEQ,
-            });
-        }
-        Ok(Some(into_text(content)))
+        let text = gzip::unpacked_text(&packed).ok_or_else(|| RootError::Io {
+            path: path.to_owned(),
+            operation: "unpack",
+            errno: libc::EILSEQ,
+        });
+        text.map(Some)
     }
 
     /// The whole content of a file as text. Bytes that are not UTF-8 (a hostile comm) become U+FFFD.

@@ -403,6 +403,10 @@ fn compressed_files_are_unpacked_within_a_limit() {
     assert_eq!(read(&packed(b"CONFIG_X=y\n")).unwrap().as_deref(), Some("CONFIG_X=y\n"));
     assert!(read(b"not gzip").is_err());
     assert!(read(&packed(&vec![0; (root::MAX_INFLATED + 1) as usize])).is_err());
+    // A byte that is not UTF-8 becomes three bytes of text.
+    let third = root::MAX_INFLATED as usize / 3;
+    assert!(read(&packed(&vec![0xff; third])).is_ok());
+    assert!(read(&packed(&vec![0xff; third + 1])).is_err());
 }
 
 /// A few bytes whose decoder would need 1.5 or 2 GiB. They are refused before that memory is allocated.
