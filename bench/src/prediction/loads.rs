@@ -1,5 +1,6 @@
 //! Disturbances of known kinds at fixed rates, which do not depend on the isolation: the loads of `study` do less work when
-//! they lose a CPU, and then a prediction for the same load cannot be checked.
+//! they lose a CPU, and then a prediction for the same load cannot be checked. Those that are tasks run on the CPU of the study
+//! until a partition moves them; the others run beside it.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -17,8 +18,16 @@ pub struct Disturbance {
     pub name: &'static str,
     /// How often it does its work.
     period: Duration,
-    /// Prepares the work. `None` is no disturbance.
-    work: Option<fn(&LoadPlace) -> io::Result<Work>>,
+    /// What it does there. `None` is no disturbance.
+    kind: Option<Kind>,
+}
+
+/// The kinds of work.
+enum Kind {
+    /// A task on the CPU of the study, which takes this much time.
+    Task(Duration),
+    /// Work beside it, which this function prepares.
+    Beside(fn(&LoadPlace) -> io::Result<Work>),
 }
 
 /// Where a disturbance works.
@@ -37,33 +46,33 @@ pub const DISTURBANCES: &[Disturbance] = &[
     Disturbance {
         name: "idle",
         period: Duration::ZERO,
-        work: None,
+        kind: None,
     },
     // 50 ms of each second.
     Disturbance {
         name: "tasks",
         period: Duration::from_millis(10),
-        work: Some(|place| on_cpu(place, Duration::from_micros(500))),
+        kind: Some(Kind::Task(Duration::from_micros(500))),
     },
     Disturbance {
         name: "timers",
         period: Duration::from_millis(2),
-        work: Some(|place| on_cpu(place, Duration::ZERO)),
+        kind: Some(Kind::Task(Duration::ZERO)),
     },
     Disturbance {
         name: "interrupts",
         period: Duration::from_millis(4),
-        work: Some(disk_reads),
+        kind: Some(Kind::Beside(disk_reads)),
     },
     Disturbance {
         name: "unbound_work",
         period: Duration::from_millis(50),
-        work: Some(synchronous_writes),
+        kind: Some(Kind::Beside(synchronous_writes)),
     },
     Disturbance {
         name: "ipis",
         period: Duration::from_millis(10),
-        work: Some(cross_calls),
+        kind: Some(Kind::Beside(cross_calls)),
     },
 ];
 
@@ -80,13 +89,18 @@ impl Disturbance {
     /// Its work is impossible on this machine.
     pub fn start(&self, place: &LoadPlace) -> io::Result<RunningDisturbance> {
         let stop = Arc::new(AtomicBool::new(false));
-        let thread = match self.work {
+        let work = match &self.kind {
             None => None,
-            Some(work) => {
-                let (work, stop, period) = (work(place)?, Arc::clone(&stop), self.period);
-                Some(std::thread::spawn(move || repeat(work, &stop, period)))
-            }
+            Some(Kind::Task(busy)) => Some((LoadCpus::Only(place.cpu), on_cpu(*busy))),
+            Some(Kind::Beside(work)) => Some((LoadCpus::Beside(place.cpu), work(place)?)),
         };
+        let thread = work.map(|(cpus, work)| {
+            let (stop, period) = (Arc::clone(&stop), self.period);
+            std::thread::spawn(move || {
+                cpus.enter()?;
+                repeat(work, &stop, period)
+            })
+        });
         Ok(RunningDisturbance { stop, thread })
     }
 }
@@ -125,34 +139,53 @@ fn repeat(mut work: Work, stop: &AtomicBool, period: Duration) -> io::Result<u64
     Ok(count)
 }
 
-/// Runs for this long on the CPU of the study, where the thread may run only; a partition moves it.
-fn on_cpu(place: &LoadPlace, busy: Duration) -> io::Result<Work> {
-    let cpu = place.cpu;
-    let mut is_placed = false;
-    Ok(Box::new(move || {
-        if !is_placed {
-            set_affinity(cpu)?;
-            is_placed = true;
-        }
-        let start = Instant::now();
-        while start.elapsed() < busy {
+/// Takes this much time of the CPU of the study.
+fn on_cpu(busy: Duration) -> Work {
+    Box::new(move || {
+        let start = thread_time();
+        while thread_time().saturating_sub(start) < busy {
             std::hint::spin_loop();
         }
         Ok(())
-    }))
+    })
 }
 
-fn set_affinity(cpu: usize) -> io::Result<()> {
-    // SAFETY: the set is plain data, and the kernel only reads it.
-    let result = unsafe {
-        let mut set: libc::cpu_set_t = std::mem::zeroed();
-        libc::CPU_SET(cpu, &mut set);
-        libc::sched_setaffinity(0, size_of_val(&set), &raw const set)
-    };
-    if result == 0 {
-        Ok(())
-    } else {
-        Err(io::Error::last_os_error())
+/// The CPU time of this thread.
+fn thread_time() -> Duration {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the kernel writes to a structure of the right type.
+    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}
+
+/// Where this thread may run.
+#[derive(Clone, Copy)]
+enum LoadCpus {
+    /// On this CPU, until it is moved.
+    Only(usize),
+    /// On all others.
+    Beside(usize),
+}
+
+impl LoadCpus {
+    fn enter(self) -> io::Result<()> {
+        // SAFETY: the set is plain data, and the kernel only reads it.
+        let result = unsafe {
+            let mut set: libc::cpu_set_t = std::mem::zeroed();
+            match self {
+                LoadCpus::Only(cpu) => libc::CPU_SET(cpu, &mut set),
+                LoadCpus::Beside(cpu) => {
+                    (0..libc::CPU_SETSIZE as usize).for_each(|other| libc::CPU_SET(other, &mut set));
+                    libc::CPU_CLR(cpu, &mut set);
+                }
+            }
+            libc::sched_setaffinity(0, size_of_val(&set), &raw const set)
+        };
+        if result == 0 {
+            Ok(())
+        } else {
+            Err(io::Error::last_os_error())
+        }
     }
 }
 

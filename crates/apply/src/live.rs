@@ -64,7 +64,7 @@ impl System for Host {
     }
 
     fn set_affinity(&self, tid: u32, cpus: &CpuSet) -> Result<(), RootError> {
-        root::sched::set_affinity(tid, cpus.words()).map_err(|errno| refused(tid, "sched_setaffinity", errno))
+        root::sched::set_affinity(tid, &cpus.words()).map_err(|errno| refused(tid, "sched_setaffinity", errno))
     }
 
     fn demote(&self, tid: u32) -> Result<(), RootError> {

@@ -188,6 +188,12 @@ pub struct CpuAnswer {
 }
 
 impl CpuAnswer {
+    /// Whether events or individual gaps are missing.
+    #[must_use]
+    pub fn is_incomplete(&self) -> bool {
+        self.lost_events > 0 || self.stories_left_out > 0
+    }
+
     /// Most time first; ties by name, so that the order is always the same.
     pub(crate) fn sort(&mut self) {
         let mut rows: Vec<(usize, Interruption)> = std::mem::take(&mut self.interruptions)

@@ -3,9 +3,8 @@
 use apply::{ChangeEntry, entries_summary, entries_text};
 use investigate::plan_effect;
 use plan::{Intent, Plan};
-use predict::PlanEffect;
 use report::KnobDetail;
-use root::{Failure, Status};
+use root::Failure;
 use serde::Serialize;
 use serde_json::Value;
 use session::Session;
@@ -41,16 +40,16 @@ pub fn show(
     let mut documents = Vec::new();
     for (number, (intent, plan)) in plans.iter().enumerate() {
         let predicted = plan_effect(session, intent, plan).filter(|_| !active.contains(intent));
-        let (plan, text) = as_of_now(intent, plan, (active, predicted.as_ref()), screen);
+        let (plan, text) = match active.contains(intent) {
+            true => nothing_to_do(intent, plan),
+            false => (
+                plan.clone(),
+                report::plan_text(plan, predicted.as_ref(), screen.detail(), screen.style()),
+            ),
+        };
         let document = serde_json::to_value(report::plan_json(&plan, predicted.as_ref()));
-        documents.push(document.map_err(|error| {
-            Failure::new(
-                Status::Bug,
-                "a plan cannot be written as JSON",
-                error.to_string(),
-                "please report this as a bug",
-            )
-        })?);
+        let broken = |error: serde_json::Error| Failure::bug("a plan cannot be written as JSON", error.to_string());
+        documents.push(document.map_err(broken)?);
         let gap = if number > 0 { "\n" } else { "" };
         screen.report(&report::plan_verdict(&plan), &format!("{gap}{text}"));
     }
@@ -64,17 +63,8 @@ pub fn show(
     Ok(())
 }
 
-/// The plan of what `apply` would do now, and its text. For a partition that is active as intended it writes nothing.
-fn as_of_now(
-    intent: &Intent,
-    plan: &Plan,
-    (active, predicted): (&[Intent], Option<&PlanEffect>),
-    screen: &Screen,
-) -> (Plan, String) {
-    if !active.contains(intent) {
-        let text = report::plan_text(plan, predicted, screen.detail(), screen.style());
-        return (plan.clone(), text);
-    }
+/// The plan of a partition that is active as intended, and its text: `apply` writes nothing.
+fn nothing_to_do(intent: &Intent, plan: &Plan) -> (Plan, String) {
     let nothing = Plan {
         changes: Vec::new(),
         findings: Vec::new(),
@@ -108,13 +98,10 @@ mod tests {
             findings: vec![Finding::info(FindingId::NO_BALANCING, "2-3", "")],
             ..Plan::default()
         };
-        let screen = Screen::plain();
-        let (now, text) = as_of_now(&intent, &plan, (std::slice::from_ref(&intent), None), &screen);
+        let (now, text) = nothing_to_do(&intent, &plan);
         assert!(
             now.findings.is_empty() && text.starts_with("Partition rt is active already on CPU 2-3"),
             "{text}"
         );
-        let (now, text) = as_of_now(&intent, &plan, (&[], None), &screen);
-        assert!(now.findings.len() == 1 && !text.contains("active already"), "{text}");
     }
 }

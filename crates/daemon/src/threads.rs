@@ -55,7 +55,7 @@ impl Threads {
 
     /// Replaces the known threads.
     pub fn know(&mut self, root: &Root, tasks: &[Task], isolated: &CpuSet) {
-        self.isolated = isolated.words().to_vec();
+        self.isolated = isolated.words();
         let before = std::mem::take(&mut self.known);
         for task in tasks.iter().take(MOST) {
             let tid = task.key.tid;
@@ -204,7 +204,7 @@ mod tests {
         let root = Root::live();
         let own = std::process::id();
         let mut threads = Threads {
-            isolated: session::own_process::allowed(&root).words().to_vec(),
+            isolated: session::own_process::allowed(&root).words(),
             ..Threads::default()
         };
         threads.recheck(&root, own);
@@ -230,7 +230,7 @@ mod tests {
     fn the_end_of_a_process_is_reported_again_after_it_is_reaped() {
         let root = Root::live();
         let mut threads = Threads {
-            isolated: session::own_process::allowed(&root).words().to_vec(),
+            isolated: session::own_process::allowed(&root).words(),
             ..Threads::default()
         };
         let mut child = Command::new("sleep").arg("600").spawn().unwrap();
@@ -271,7 +271,7 @@ mod tests {
         let root = Root::live();
         let own = std::process::id();
         let mut threads = Threads {
-            isolated: session::own_process::allowed(&root).words().to_vec(),
+            isolated: session::own_process::allowed(&root).words(),
             ..Threads::default()
         };
         let sleep = || Sleeper(Command::new("sleep").arg("600").spawn().unwrap());

@@ -1,6 +1,6 @@
 //! Predicts the cells of a study before they run, from a watch of the CPUs without isolation and with the load of the cells.
 
-use crate::cooling::rest;
+use crate::cooling;
 use crate::forecast::load_cpus;
 use crate::runs::{OpenStudy, RunsEnd, ended_load};
 use investigate::{PredictionWatch, forecast_partitions};
@@ -9,6 +9,7 @@ use measure::parse_policy;
 use plan::Intent;
 use predict::{Outcome, PartitionOutcomes};
 use root::Failure;
+use std::sync::atomic::Ordering;
 use study::which_knob::{CellPrediction, CellPredictions};
 
 /// Predicts all cells and stores that in the directory of the study, unless it is there already or not requested.
@@ -32,7 +33,11 @@ pub(crate) fn store(open: &OpenStudy, runs_done: usize) -> Result<RunsEnd, Failu
             "leave --predict out, or choose another directory with --out",
         ));
     }
-    session.note("watching without isolation, to predict each cell\n");
+    session.note(&format!(
+        "watching {} times for {} without isolation, to predict each cell\n",
+        forecast.study.repetitions,
+        machine::duration_text(forecast.study.each)
+    ));
     let Some(predictions) = predicted(open)? else {
         return Ok(RunsEnd::Interrupted);
     };
@@ -48,7 +53,10 @@ fn predicted(open: &OpenStudy) -> Result<Option<CellPredictions>, Failure> {
     let mut watches = Vec::new();
     let mut notes: Vec<String> = Vec::new();
     for _ in 0..study.repetitions {
-        rest(study.cool_down, session::stop_flag());
+        cooling::cool(open.session, study, session::stop_flag());
+        if session::stop_flag().load(Ordering::Relaxed) {
+            return Ok(None);
+        }
         let Some((outcomes, limits)) = watched(open, &intents)? else {
             return Ok(None);
         };

@@ -99,6 +99,7 @@ fn story(session: &Session, options: &ProveOptions) -> ProveRecord {
         before: None,
         during: None,
         prediction: None,
+        predicted: None,
         plan: Some(options.plan.clone()),
         entries: Vec::new(),
         residue: Vec::new(),

@@ -9,6 +9,9 @@ use std::os::fd::BorrowedFd;
 use std::time::Duration;
 use tracing::ipi_senders::Kprobes;
 
+/// The shortest gap that counts by default.
+pub(crate) const DEFAULT_THRESHOLD: Duration = Duration::from_micros(1);
+
 /// The duration of a run without another end.
 pub const DEFAULT_DURATION: Duration = Duration::from_secs(10);
 

@@ -1,5 +1,6 @@
 //! Defines the report of `blame`: what took the CPUs, what would stop it, and what evidence was missing.
 
+use crate::blame_options::DEFAULT_THRESHOLD;
 use crate::child::ExitReason;
 use crate::event_stream::TraceEnd;
 use crate::last_prediction;
@@ -7,7 +8,7 @@ use crate::limit_gap::LimitGap;
 use crate::trace_clock::TraceClock;
 use crate::watch_loop::EndReason;
 use blame::{BlameQuestion, BlameResult, CureContext, FunctionsReport, HwlatReport};
-use machine::{CpuSet, Machine};
+use machine::{CpuSet, Machine, nanoseconds};
 use measure::{Environment, Note};
 use predict::{ChangeSelection, OtherCpus, Prediction, PredictionInput, WatchOrigin};
 use report::{BlamePage, Tracers};
@@ -121,9 +122,13 @@ impl BlameReport {
         predict::predict(&self.prediction_input()?).ok()
     }
 
-    /// Keeps the prediction for `plan`, if every gap is listed.
+    /// Keeps the prediction for `plan`, if every gap is listed, and if the watch was one as `predict` makes it.
     pub fn keep_prediction(&self, session: &Session) {
-        if let Some(input) = self.prediction_input() {
+        let is_plain = self.is_complete && self.found.is_none() && self.functions.is_none();
+        if is_plain
+            && self.threshold_ns == Some(nanoseconds(DEFAULT_THRESHOLD))
+            && let Some(input) = self.prediction_input()
+        {
             last_prediction::keep(session, &input, &self.environment);
         }
     }
@@ -141,15 +146,13 @@ impl BlameReport {
     }
 
     /// The lines of `--gaps`.
-    #[must_use]
-    pub fn gap_lines(&self) -> String {
+    fn gap_lines(&self) -> String {
         let clock = self.clock.posix_name();
         report::blame_gaps(&self.answer, clock, self.threshold_ns, &self.environment)
     }
 
     /// The page, for a file with this name.
-    #[must_use]
-    pub fn page(&self, path: &Path) -> String {
+    fn page(&self, path: &Path) -> String {
         let json = serde_json::to_vec(self).ok();
         let name = path.with_extension("json");
         report::blame_html(&BlamePage {
@@ -160,6 +163,20 @@ impl BlameReport {
             json: json.as_deref(),
             json_name: &name.file_name().unwrap_or_default().to_string_lossy(),
         })
+    }
+
+    /// Writes the gaps and the page to these files.
+    ///
+    /// # Errors
+    /// A file cannot be written.
+    pub fn write_files(&self, gaps: Option<&Path>, page: Option<&Path>) -> Result<(), Failure> {
+        if let Some(path) = gaps {
+            root::output::write(path, self.gap_lines().as_bytes())?;
+        }
+        if let Some(path) = page {
+            root::output::write(path, self.page(path).as_bytes())?;
+        }
+        Ok(())
     }
 
     /// The results of the kernel's tracers.

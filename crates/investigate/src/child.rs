@@ -105,7 +105,7 @@ fn place(session: &Session, machine: &Machine, cpus: Option<&CpuSet>, options: &
     if let Some(door) = cpuset_entry::door(root, machine, cpus) {
         cpuset_entry::enter(session, Some(&door), std::process::id()).map_err(|error| failed(error.why))?;
     }
-    root::sched::set_affinity(0, cpus.words())
+    root::sched::set_affinity(0, &cpus.words())
         .map_err(|errno| failed(std::io::Error::from_raw_os_error(errno).to_string()))
 }
 

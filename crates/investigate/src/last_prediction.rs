@@ -1,9 +1,10 @@
 //! Keeps what the last watch of this boot predicts in `/run/quietcore/last_prediction`, for the plans of the same CPUs.
 
+use blame::CpuAnswer;
 use machine::CpuSet;
 use measure::Environment;
-use plan::{Intent, IntentKind, Plan};
-use predict::{PlanEffect, PredictionInput, ProfileEffects, predict_profiles};
+use plan::{Intent, IntentKind, Plan, Profile};
+use predict::{ChangeEffect, ChangeSelection, GapSummary, PlanEffect, PredictionInput, predict};
 use root::Failure;
 use serde::{Deserialize, Serialize};
 use session::Session;
@@ -18,8 +19,18 @@ struct LastPrediction {
     cpus: CpuSet,
     /// When the watch ended, in seconds since 1970.
     at_s: u64,
+    watched_ns: u64,
     machine: WatchedMachine,
-    effects: ProfileEffects,
+    now: GapSummary,
+    profiles: Vec<ProfileEffect>,
+}
+
+/// What is left with a profile, alone and with the boot line.
+#[derive(Debug, Serialize, Deserialize)]
+struct ProfileEffect {
+    profile: Profile,
+    alone: ChangeEffect,
+    with_boot_line: ChangeEffect,
 }
 
 /// The isolation during the watch. A prediction holds only while it is the same.
@@ -28,33 +39,29 @@ struct WatchedMachine {
     release: Option<String>,
     cmdline: Option<String>,
     partitioned: Option<CpuSet>,
+    /// What quietcore has applied.
+    applied: Vec<Intent>,
 }
 
-impl From<&Environment> for WatchedMachine {
-    fn from(environment: &Environment) -> WatchedMachine {
+impl WatchedMachine {
+    fn of(session: &Session, environment: &Environment) -> WatchedMachine {
         WatchedMachine {
             release: environment.release.clone(),
             cmdline: environment.cmdline.clone(),
             partitioned: environment.partitioned.clone(),
+            applied: session.in_force(),
         }
     }
 }
 
-/// Keeps what a watch that just ended predicts; warns if that is impossible. A watch that lost events or gaps, and one from
-/// which nothing can be predicted, is not kept.
+/// Keeps what a watch that just ended predicts; warns if that is impossible. A watch that lost events or gaps, one without any
+/// known cause, and one from which nothing can be predicted are not kept.
 pub fn keep(session: &Session, input: &PredictionInput, environment: &Environment) {
-    let mut cpus = input.answer.cpus.iter();
-    if cpus.any(|cpu| cpu.lost_events > 0 || cpu.stories_left_out > 0) {
+    if input.answer.cpus.iter().any(CpuAnswer::is_incomplete) {
         return;
     }
-    let Ok(effects) = predict_profiles(input) else {
+    let Some(last) = LastPrediction::of(session, input, environment) else {
         return;
-    };
-    let last = LastPrediction {
-        cpus: input.answer.watched(),
-        at_s: session::seconds_now(),
-        machine: environment.into(),
-        effects,
     };
     if let Err(error) = last.write(session) {
         session.warn(&Failure::new(
@@ -67,6 +74,39 @@ pub fn keep(session: &Session, input: &PredictionInput, environment: &Environmen
 }
 
 impl LastPrediction {
+    fn of(session: &Session, input: &PredictionInput, environment: &Environment) -> Option<LastPrediction> {
+        let effect = |profile, boot| {
+            let selection = ChangeSelection::Only {
+                profile: Some(profile),
+                boot,
+            };
+            let prediction = predict(&PredictionInput { selection, ..*input }).ok()?;
+            let change = prediction.changes.first()?;
+            Some(ChangeEffect {
+                gaps: (&change.outcome).into(),
+                remarks: report::change_remarks(change),
+            })
+        };
+        let profile = |profile| {
+            Some(ProfileEffect {
+                profile,
+                alone: effect(profile, false)?,
+                with_boot_line: effect(profile, true)?,
+            })
+        };
+        let prediction = predict(input).ok()?;
+        let explained = prediction.now.stolen_ns_per_s.value - prediction.unexplained_ns_per_s;
+        let is_explained = prediction.gaps == 0 || explained >= 1.0;
+        is_explained.then(|| LastPrediction {
+            cpus: prediction.cpus,
+            at_s: session::seconds_now(),
+            watched_ns: prediction.watched_ns,
+            machine: WatchedMachine::of(session, environment),
+            now: (&prediction.now).into(),
+            profiles: input.context.profiles().filter_map(profile).collect(),
+        })
+    }
+
     fn write(&self, session: &Session) -> Result<(), Failure> {
         let bytes = serde_json::to_vec(self).map_err(|error| Failure::bug(NAME, error.to_string()))?;
         Ok(session.made_state()?.replace(NAME, &bytes)?)
@@ -85,16 +125,16 @@ pub fn plan_effect(session: &Session, intent: &Intent, plan: &Plan) -> Option<Pl
     let last: LastPrediction = serde_json::from_slice(&bytes).ok()?;
     let environment = Environment::of(&session.machine(), session.root(), env!("CARGO_PKG_VERSION"));
     let age_s = session::seconds_now().checked_sub(last.at_s)?;
-    if last.cpus != intent.cpus || last.machine != WatchedMachine::from(&environment) || age_s > RECENT_S {
+    if last.cpus != intent.cpus || last.machine != WatchedMachine::of(session, &environment) || age_s > RECENT_S {
         return None;
     }
-    let mut effects = last.effects.profiles.iter();
-    let effect = effects.find(|effect| effect.profile == intent.profile)?;
+    let mut profiles = last.profiles.into_iter();
+    let effect = profiles.find(|effect| effect.profile == intent.profile)?;
     Some(PlanEffect {
         watched_at: machine::utc_text(last.at_s),
-        watched_ns: last.effects.watched_ns,
-        now: last.effects.now,
-        with_plan: effect.partition,
+        watched_ns: last.watched_ns,
+        now: last.now,
+        with_plan: effect.alone,
         with_boot_line: plan.boot_line.as_ref().map(|_| effect.with_boot_line),
     })
 }
@@ -103,9 +143,9 @@ pub fn plan_effect(session: &Session, intent: &Intent, plan: &Plan) -> Option<Pl
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use blame::{BlameResult, CpuAnswer, CureContext};
-    use plan::{PartitionName, Profile};
-    use predict::{ChangeSelection, WatchOrigin};
+    use blame::{BlameResult, CureContext};
+    use plan::PartitionName;
+    use predict::WatchOrigin;
     use root::Live;
     use std::path::Path;
 

@@ -1,7 +1,7 @@
 //! Predicts what changes of this machine would gain (`predict`): from a watch that runs now, or from the file of an earlier
 //! one.
 
-use crate::blame_options::{BlameOptions, BlameStage, GapDetail, ProbeOptions};
+use crate::blame_options::{BlameOptions, BlameStage, DEFAULT_THRESHOLD, GapDetail, ProbeOptions};
 use crate::blame_report::cure_context;
 use crate::hotplug::note_text;
 use crate::last_prediction;
@@ -11,7 +11,8 @@ use machine::{CpuSet, Machine};
 use measure::{Environment, MeasureRequest, SamplerPolicy};
 use plan::{Finding, Intent, PartitionName, Profile};
 use predict::{
-    ChangeSelection, OtherCpus, PartitionOutcomes, Prediction, PredictionInput, PredictionRefusal, WatchOrigin,
+    ChangeSelection, GapSummary, OtherCpus, PartitionOutcomes, Prediction, PredictionInput, PredictionRefusal,
+    WatchOrigin,
 };
 use report::GapRecording;
 use root::{Failure, Status};
@@ -67,7 +68,9 @@ pub fn predict_watch(
     on_stage: &mut dyn FnMut(BlameStage),
 ) -> Result<PredictionReport, Failure> {
     let mut ended = watched(watch, session, on_stage)?;
-    last_prediction::keep(session, &ended.input(selection), &ended.environment);
+    if ended.is_complete {
+        last_prediction::keep(session, &ended.input(selection), &ended.environment);
+    }
     match base_latency_ns(session, &ended.answer.watched()) {
         Ok(base_ns) => ended.base_latency_ns = base_ns,
         Err(error) => {
@@ -79,17 +82,23 @@ pub fn predict_watch(
     ended.predicted(session, selection)
 }
 
-/// As [`predict_watch`], without the latency of wake-ups, and not kept: for a load that is not the user's.
+/// As [`predict_watch`] for each change, and also what this partition would leave. Without the latency of wake-ups, and not
+/// kept, because the load is not the user's.
 ///
 /// # Errors
 /// As [`predict_watch`].
 pub fn predict_gaps(
     watch: &PredictionWatch,
     session: &Session,
-    selection: ChangeSelection,
+    intent: &Intent,
     on_stage: &mut dyn FnMut(BlameStage),
-) -> Result<PredictionReport, Failure> {
-    watched(watch, session, on_stage)?.predicted(session, selection)
+) -> Result<(PredictionReport, GapSummary), Failure> {
+    let ended = watched(watch, session, on_stage)?;
+    let intents = std::slice::from_ref(intent);
+    let outcomes = predict::predict_partitions(&ended.input(ChangeSelection::Each), intents);
+    let outcomes = outcomes.map_err(|refusal| failure(refusal, &ended.answer.watched()))?;
+    let left = outcomes.partitions.first().unwrap_or(&outcomes.now).into();
+    Ok((ended.predicted(session, ChangeSelection::Each)?, left))
 }
 
 /// Watches CPUs that are not isolated, and predicts what each of these partitions would leave. The intents need no CPUs.
@@ -108,8 +117,7 @@ pub fn forecast_partitions(
     }
     let outcomes = predict::predict_partitions(&ended.input(ChangeSelection::Each), intents);
     let outcomes = outcomes.map_err(|refusal| failure(refusal, &ended.answer.watched()))?;
-    let is_limited = |cpu: &CpuAnswer| cpu.lost_events > 0 || cpu.stories_left_out > 0;
-    let limited = ended.answer.cpus.iter().any(is_limited);
+    let limited = ended.answer.cpus.iter().any(CpuAnswer::is_incomplete);
     let mut notes = ended.notes;
     if limited {
         notes.push("the watch lost events or gaps, so causes may be missing: use a shorter --for\n".to_owned());
@@ -134,7 +142,7 @@ fn watched(
         kprobes: Kprobes::Allowed,
     };
     let probe = ProbeOptions {
-        threshold: Duration::from_micros(1),
+        threshold: DEFAULT_THRESHOLD,
         policy: &|lane| watch.policy.into_iter().for_each(|policy| policy.fill(lane)),
         hwlat: None,
     };
@@ -157,6 +165,7 @@ fn watched(
         origin: WatchOrigin::Now,
         others: report.others,
         base_latency_ns: None,
+        is_complete: report.is_complete,
         notes,
         status: report.status,
     })
@@ -227,6 +236,7 @@ pub fn predict_recording(
         origin: WatchOrigin::Recording,
         others: None,
         base_latency_ns: None,
+        is_complete: true,
         notes,
         status: Status::Done,
     };
@@ -266,6 +276,8 @@ struct EndedWatch {
     origin: WatchOrigin,
     others: Option<OtherCpus>,
     base_latency_ns: Option<u64>,
+    /// `false` if a signal ended it early.
+    is_complete: bool,
     notes: Vec<String>,
     status: Status,
 }

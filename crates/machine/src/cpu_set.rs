@@ -8,10 +8,13 @@ use std::borrow::Borrow;
 use std::fmt;
 
 /// A set of CPU numbers. Prints itself as a kernel list (`0-2,5`; empty prints nothing).
-#[derive(Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Default, PartialEq, Eq, Hash)]
 pub struct CpuSet {
-    // Invariant: the last word is not zero, so that equal sets have equal words.
+    // Invariant: neither the first nor the last word is zero, and an empty set skips none, so that equal sets are equal. A set
+    // of one CPU takes one word, because a machine has a set for each core.
     words: Vec<u64>,
+    /// The number of zero words before them.
+    skipped: usize,
 }
 
 impl CpuSet {
@@ -22,7 +25,10 @@ impl CpuSet {
     /// The empty set.
     #[must_use]
     pub const fn new() -> CpuSet {
-        CpuSet { words: Vec::new() }
+        CpuSet {
+            words: Vec::new(),
+            skipped: 0,
+        }
     }
 
     /// `first..=last`; empty when reversed.
@@ -36,9 +42,11 @@ impl CpuSet {
     /// Sets the members from words: CPU `n` is bit `n % 64` of word `n / 64`, as in the affinity system calls. The
     /// existing allocation is reused.
     pub fn set_words(&mut self, words: &[u64]) {
-        let top = words.iter().rposition(|word| *word != 0).map_or(0, |last| last + 1);
+        let is_used = |word: &u64| *word != 0;
+        let end = words.iter().rposition(is_used).map_or(0, |last| last + 1);
+        self.skipped = words.iter().position(is_used).unwrap_or(0);
         self.words.clear();
-        self.words.extend_from_slice(&words[..top]);
+        self.words.extend_from_slice(&words[self.skipped..end]);
     }
 
     /// Parses the kernel's list grammar (`lib/bitmap-str.c`, `bitmap_parselist`): numbers, ranges, and groups
@@ -115,7 +123,7 @@ impl CpuSet {
         let groups = top.div_ceil(32);
         let mut text = String::new();
         for group in (0..groups).rev() {
-            let word = self.words.get(group as usize / 2).copied().unwrap_or(0);
+            let word = self.word(group as usize / 2);
             let bits = (word >> (group % 2 * 32)) as u32;
             if group + 1 == groups {
                 // The kernel prints only as many digits as the top group has CPUs.
@@ -130,11 +138,9 @@ impl CpuSet {
 
     /// Adds a CPU.
     pub fn insert(&mut self, cpu: CpuId) {
-        let word = cpu.0 as usize / 64;
-        if word >= self.words.len() {
-            self.words.resize(word + 1, 0);
-        }
-        self.words[word] |= 1 << (cpu.0 % 64);
+        let place = cpu.0 as usize / 64;
+        self.cover(place, place);
+        self.words[place - self.skipped] |= 1 << (cpu.0 % 64);
     }
 
     /// Adds `first..=last` by words: a text with many wide ranges must not cost one step per CPU.
@@ -143,12 +149,11 @@ impl CpuSet {
             return;
         }
         let (low, high) = (first as usize / 64, last as usize / 64);
-        if high >= self.words.len() {
-            self.words.resize(high + 1, 0);
-        }
+        self.cover(low, high);
         let from = u64::MAX << (first % 64);
         let to = u64::MAX >> (63 - last % 64);
-        for (place, word) in self.words.iter_mut().enumerate().take(high + 1).skip(low) {
+        let inside = low - self.skipped..=high - self.skipped;
+        for (place, word) in (low..).zip(&mut self.words[inside]) {
             let mut bits = u64::MAX;
             if place == low {
                 bits &= from;
@@ -160,17 +165,47 @@ impl CpuSet {
         }
     }
 
+    /// Makes room for these words. The caller sets bits in both.
+    fn cover(&mut self, low: usize, high: usize) {
+        if self.words.is_empty() {
+            self.skipped = low;
+        }
+        if low < self.skipped {
+            let more = self.skipped - low;
+            self.words.splice(..0, std::iter::repeat_n(0, more));
+            self.skipped = low;
+        }
+        if high >= self.end() {
+            self.words.resize(high + 1 - self.skipped, 0);
+        }
+    }
+
+    /// The word with this number; 0 outside.
+    fn word(&self, place: usize) -> u64 {
+        let inside = place.checked_sub(self.skipped);
+        inside.and_then(|place| self.words.get(place)).copied().unwrap_or(0)
+    }
+
+    /// The number after the last word.
+    fn end(&self) -> usize {
+        self.skipped + self.words.len()
+    }
+
+    /// All words, also the skipped ones.
+    fn every_word(&self) -> impl Iterator<Item = u64> + '_ {
+        std::iter::repeat_n(0, self.skipped).chain(self.words.iter().copied())
+    }
+
     /// Whether the CPU is a member.
     #[must_use]
     pub fn contains(&self, cpu: CpuId) -> bool {
-        self.words
-            .get(cpu.0 as usize / 64)
-            .is_some_and(|word| word & (1 << (cpu.0 % 64)) != 0)
+        self.word(cpu.0 as usize / 64) & (1 << (cpu.0 % 64)) != 0
     }
 
     /// Members in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = CpuId> + '_ {
         self.words.iter().enumerate().flat_map(|(place, &word)| {
+            let place = place + self.skipped;
             let mut rest = word;
             std::iter::from_fn(move || {
                 let bit = (rest != 0).then(|| rest.trailing_zeros())?;
@@ -182,8 +217,8 @@ impl CpuSet {
 
     /// The members as bits: CPU `n` is bit `n % 64` of word `n / 64`; no trailing zero words.
     #[must_use]
-    pub fn words(&self) -> &[u64] {
-        &self.words
+    pub fn words(&self) -> Vec<u64> {
+        self.every_word().collect()
     }
 
     /// Number of members.
@@ -208,7 +243,7 @@ impl CpuSet {
     #[must_use]
     pub fn last(&self) -> Option<CpuId> {
         let word = self.words.last()?;
-        Some(CpuId((self.words.len() as u32 - 1) * 64 + 63 - word.leading_zeros()))
+        Some(CpuId((self.end() as u32 - 1) * 64 + 63 - word.leading_zeros()))
     }
 
     /// Members of both.
@@ -238,25 +273,41 @@ impl CpuSet {
     /// Whether the two share a member.
     #[must_use]
     pub fn intersects(&self, other: &CpuSet) -> bool {
-        self.words.iter().zip(&other.words).any(|(a, b)| a & b != 0)
+        let mut both = self.skipped.max(other.skipped)..self.end().min(other.end());
+        both.any(|place| self.word(place) & other.word(place) != 0)
     }
 
     /// Whether every member is also in the other.
     #[must_use]
     pub fn is_subset(&self, other: &CpuSet) -> bool {
-        self.minus(other).is_empty()
+        let mut own = self.skipped..self.end();
+        own.all(|place| self.word(place) & !other.word(place) == 0)
     }
 
     fn zip(&self, other: &CpuSet, join: impl Fn(u64, u64) -> u64) -> CpuSet {
-        let len = self.words.len().max(other.words.len());
-        let word = |set: &CpuSet, place: usize| set.words.get(place).copied().unwrap_or(0);
-        let mut words: Vec<u64> = (0..len)
-            .map(|place| join(word(self, place), word(other, place)))
-            .collect();
-        while words.last() == Some(&0) {
-            words.pop();
+        let word = |place: usize| join(self.word(place), other.word(place));
+        let mut places = self.skipped.min(other.skipped)..self.end().max(other.end());
+        let is_used = |place: &usize| word(*place) != 0;
+        match (places.clone().find(is_used), places.rfind(is_used)) {
+            (Some(first), Some(last)) => CpuSet {
+                words: (first..=last).map(word).collect(),
+                skipped: first,
+            },
+            _ => CpuSet::new(),
         }
-        CpuSet { words }
+    }
+}
+
+/// As the words from CPU 0 on, one after the other.
+impl Ord for CpuSet {
+    fn cmp(&self, other: &CpuSet) -> std::cmp::Ordering {
+        self.every_word().cmp(other.every_word())
+    }
+}
+
+impl PartialOrd for CpuSet {
+    fn partial_cmp(&self, other: &CpuSet) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
     }
 }
 

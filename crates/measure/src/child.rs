@@ -79,7 +79,7 @@ impl ChildProcess {
         let Ok(cpus) = os::allowed() else { return };
         for tid in root::process::threads(self.pid) {
             // A thread whose move is refused stays on its CPU. It may have exited already.
-            let _ = root::sched::set_affinity(tid, cpus.words());
+            let _ = root::sched::set_affinity(tid, &cpus.words());
         }
     }
 

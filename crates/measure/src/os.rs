@@ -45,7 +45,7 @@ pub(crate) fn exit_now(status: i32) -> ! {
 
 /// Pins the calling thread.
 pub(crate) fn pin(cpus: &CpuSet) -> Result<(), Errno> {
-    root::sched::set_affinity(0, cpus.words())
+    root::sched::set_affinity(0, &cpus.words())
 }
 
 /// The CPUs that the calling thread may use.

@@ -1,7 +1,6 @@
 //! Defines the short form of a prediction that plans show.
 
 use crate::outcome::{Estimate, Outcome};
-use plan::Profile;
 use serde::{Deserialize, Serialize};
 
 /// The gaps of a watch in the numbers that a plan shows.
@@ -26,26 +25,15 @@ impl From<&Outcome> for GapSummary {
     }
 }
 
-/// What a partition of the watched CPUs would leave.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ProfileEffect {
-    /// Its profile.
-    pub profile: Profile,
-    /// With the partition.
-    pub partition: GapSummary,
-    /// With the partition and the boot line.
-    pub with_boot_line: GapSummary,
-}
-
-/// What a watch predicts for the profiles.
+/// What is left with a change, and what to know about it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ProfileEffects {
-    /// How long each CPU was watched, in nanoseconds.
-    pub watched_ns: u64,
-    /// Without a change.
-    pub now: GapSummary,
-    /// With each profile that the CPUs do not have yet.
-    pub profiles: Vec<ProfileEffect>,
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ChangeEffect {
+    /// The gaps that are left.
+    #[serde(flatten)]
+    pub gaps: GapSummary,
+    /// Its costs and limits in words, as `predict` shows them.
+    pub remarks: String,
 }
 
 /// What an earlier watch predicts for a plan.
@@ -59,7 +47,7 @@ pub struct PlanEffect {
     /// Without a change.
     pub now: GapSummary,
     /// With the changes that take effect now.
-    pub with_plan: GapSummary,
+    pub with_plan: ChangeEffect,
     /// With the boot line too; `None` if the plan has none.
-    pub with_boot_line: Option<GapSummary>,
+    pub with_boot_line: Option<ChangeEffect>,
 }

@@ -13,10 +13,9 @@ mod prediction;
 mod removal;
 
 pub use change::{ProposalKind, ProposedChange};
-pub use effect::{GapSummary, PlanEffect, ProfileEffect, ProfileEffects};
+pub use effect::{ChangeEffect, GapSummary, PlanEffect};
 pub use input::{ChangeSelection, OtherCpus, PredictionInput, WatchOrigin};
 pub use outcome::{Estimate, GapQuantile, Outcome, SizeRate, WakeUpDelay};
 pub use prediction::{
     PartitionOutcomes, PredictedChange, Prediction, PredictionRefusal, RemainingCause, predict, predict_partitions,
-    predict_profiles,
 };

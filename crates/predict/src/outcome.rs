@@ -20,33 +20,33 @@ pub struct Estimate {
     pub high: f64,
 }
 
-/// Quantiles of 95 % of Student's t distribution, for 1 to 9 degrees of freedom.
+/// Quantiles of 95 % of Student's t distribution, for 1 to 9 degrees of freedom. More have smaller ones.
 const STUDENT: [f64; 9] = [6.314, 2.920, 2.353, 2.132, 2.015, 1.943, 1.895, 1.860, 1.833];
-/// The same of the normal distribution.
-const NORMAL: f64 = 1.645;
-
 impl Estimate {
-    /// Several watches of the same load: their mean, and the 90 % range of one more watch. It is the mean of their ranges, or
-    /// the prediction interval of their variation (Student's t) where that is wider: a single watch does not show what changes
-    /// from one watch to the next.
+    /// Several watches of the same load: their mean, and the 90 % range of one more watch; `None` without a watch. The range is
+    /// the mean of theirs, or the prediction interval of their variation (Student's t) where that is wider: a single watch does
+    /// not show what changes from one watch to the next.
     #[must_use]
-    pub fn of_watches(estimates: &[Estimate]) -> Estimate {
-        let count = estimates.len().max(1) as f64;
+    pub fn of_watches(estimates: &[Estimate]) -> Option<Estimate> {
+        if estimates.is_empty() {
+            return None;
+        }
+        let count = estimates.len() as f64;
         let mean = |number: &dyn Fn(&Estimate) -> f64| estimates.iter().map(number).sum::<f64>() / count;
         let value = mean(&|estimate| estimate.value);
         let squares: f64 = estimates.iter().map(|estimate| (estimate.value - value).powi(2)).sum();
         let half_width = match estimates.len().checked_sub(2) {
             None => 0.0,
             Some(place) => {
-                let quantile = STUDENT.get(place).copied().unwrap_or(NORMAL);
+                let quantile = STUDENT[place.min(STUDENT.len() - 1)];
                 quantile * (squares / (count - 1.0) * (1.0 + 1.0 / count)).sqrt()
             }
         };
-        Estimate {
+        Some(Estimate {
             value,
             low: mean(&|estimate| estimate.low).min(value - half_width).max(0.0),
             high: mean(&|estimate| estimate.high).max(value + half_width),
-        }
+        })
     }
 }
 
@@ -251,18 +251,15 @@ mod tests {
             low: value - 1.0,
             high: value + 2.0,
         };
-        assert_eq!(Estimate::of_watches(&[watch(10.0)]), watch(10.0));
-        let alike = Estimate::of_watches(&[watch(10.0), watch(10.0), watch(10.0)]);
-        assert_eq!(alike, watch(10.0));
+        let of = |watches: &[Estimate]| Estimate::of_watches(watches).unwrap();
+        assert_eq!(Estimate::of_watches(&[]), None);
+        assert_eq!(of(&[watch(10.0)]), watch(10.0));
+        assert_eq!(of(&[watch(10.0); 3]), watch(10.0));
         // Standard deviation 2: 2.920 * 2 * sqrt(4 / 3) = 6.743.
-        let different = Estimate::of_watches(&[watch(8.0), watch(10.0), watch(12.0)]);
+        let different = of(&[watch(8.0), watch(10.0), watch(12.0)]);
         assert!((different.high - 16.743).abs() < 0.001 && (different.low - 3.257).abs() < 0.001);
         assert_eq!(different.value, 10.0);
-        assert_eq!(
-            Estimate::of_watches(&[watch(1.0), watch(9.0)]).low,
-            0.0,
-            "no time is negative"
-        );
+        assert_eq!(of(&[watch(1.0), watch(9.0)]).low, 0.0, "no time is negative");
     }
 
     #[test]

@@ -2,7 +2,6 @@
 
 use crate::blocks::{BLOCKS, WatchSums, WatchTime, ranges, totals};
 use crate::change::{Cures, Proposal, ProposalKind, ProposedChange, moves};
-use crate::effect::{GapSummary, ProfileEffect, ProfileEffects};
 use crate::input::{ChangeSelection, OtherCpus, PredictionInput};
 use crate::outcome::{Estimate, Outcome, WatchScale, outcome};
 use crate::removal::for_each_remaining;
@@ -110,33 +109,6 @@ pub fn predict_partitions(input: &PredictionInput, intents: &[Intent]) -> Result
     Ok(PartitionOutcomes {
         now: outcome(&watch.now, None, watch.scale),
         partitions: intents.iter().map(left_by).collect(),
-    })
-}
-
-/// Predicts what a partition with each profile would leave that these CPUs do not have yet.
-///
-/// # Errors
-/// As [`predict`].
-pub fn predict_profiles(input: &PredictionInput) -> Result<ProfileEffects, PredictionRefusal> {
-    let watch = Watch::new(input)?;
-    let left_by = |profile, boot| {
-        let selection = ChangeSelection::Only {
-            profile: Some(profile),
-            boot,
-        };
-        let made: Vec<Proposal> = watch.cures.proposals(input.context, selection);
-        let is_made = |action: &CureAction| made.iter().any(|proposal| proposal.actions.contains(action));
-        GapSummary::from(&watch.remainder(&is_made).outcome(watch.scale))
-    };
-    let profiles = input.context.profiles().map(|profile| ProfileEffect {
-        profile,
-        partition: left_by(profile, false),
-        with_boot_line: left_by(profile, true),
-    });
-    Ok(ProfileEffects {
-        watched_ns: watch.longest_ns(),
-        now: GapSummary::from(&outcome(&watch.now, None, watch.scale)),
-        profiles: profiles.collect(),
     })
 }
 

@@ -59,7 +59,7 @@ pub use inspect::{INSPECT_SCHEMA, InspectView, PartDetail, inspect_json, inspect
 pub use kernel_threads::{KERNEL_THREADS, KernelThread, Movability, kernel_thread};
 pub use measurement::{Histograms, measurement_html, measurement_text};
 pub use plan::{PLAN_SCHEMA, findings_text, plan_json, plan_text, plan_verdict, promise, shared_owners};
-pub use prediction::{PREDICT_SCHEMA, PredictionDocument, prediction_text, prediction_verdict};
+pub use prediction::{PREDICT_SCHEMA, PredictionDocument, change_remarks, prediction_text, prediction_verdict};
 pub use recording::{
     COMPARE_SCHEMA, ComparedFile, REPORT_SCHEMA, RequirementResult, comparison_json, comparison_text,
     comparison_verdict, recording_json, recording_text, sets_text,

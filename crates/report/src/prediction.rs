@@ -8,7 +8,7 @@ use crate::style::{Style, TextRole, counted, cut, safe};
 use crate::units::{rate, time};
 use measure::Environment;
 use plan::Finding;
-use predict::{Estimate, GapSummary, PlanEffect, PredictedChange, Prediction, ProposalKind};
+use predict::{ChangeEffect, Estimate, GapSummary, PlanEffect, PredictedChange, Prediction, ProposalKind};
 use serde::Serialize;
 
 /// The schema of the JSON document.
@@ -133,9 +133,16 @@ pub(crate) fn plan_effect(text: &mut ReportText, effect: &PlanEffect) {
     text.wrapped_as(TextRole::Quiet, 2, 2, &watched);
     heads(text);
     numbers(text, &effect.now, "no change");
-    numbers(text, &effect.with_plan, "this plan");
+    change_effect(text, &effect.with_plan, "this plan");
     if let Some(with_boot_line) = &effect.with_boot_line {
-        numbers(text, with_boot_line, "this plan and its boot line");
+        change_effect(text, with_boot_line, "this plan and its boot line");
+    }
+}
+
+fn change_effect(text: &mut ReportText, effect: &ChangeEffect, name: &str) {
+    numbers(text, &effect.gaps, name);
+    if !effect.remarks.is_empty() {
+        text.wrapped_as(TextRole::Quiet, 12, 12, &safe(&effect.remarks));
     }
 }
 
@@ -153,7 +160,7 @@ fn table(text: &mut ReportText, prediction: &Prediction) {
     numbers(text, &(&prediction.now).into(), "no change");
     for change in &prediction.changes {
         numbers(text, &(&change.outcome).into(), &safe(&change.change.name));
-        let remarks = remarks(change);
+        let remarks = change_remarks(change);
         if !remarks.is_empty() {
             text.wrapped_as(TextRole::Quiet, 12, 12, &remarks);
         }
@@ -173,8 +180,9 @@ fn numbers(text: &mut ReportText, gaps: &GapSummary, name: &str) {
     );
 }
 
-/// What to know before making the change.
-fn remarks(change: &PredictedChange) -> String {
+/// What to know before making the change: its price, and the limits of its prediction. Empty if there is nothing.
+#[must_use]
+pub fn change_remarks(change: &PredictedChange) -> String {
     let mut remarks = Vec::new();
     if !is_effective(change) {
         remarks.push("no effect seen".to_owned());
@@ -252,6 +260,15 @@ fn remaining(text: &mut ReportText, prediction: &Prediction) {
         let share = format!("{:>9}", per_second(prediction.unexplained_ns_per_s));
         text.marked((&share, TextRole::Quiet), 0, 11, "without a known cause");
     }
+}
+
+/// What is left, in one line.
+pub(crate) fn left_text(left: &GapSummary) -> String {
+    format!(
+        "{} of each second stolen ({})",
+        per_second(left.stolen_ns_per_s.value),
+        range(left.stolen_ns_per_s)
+    )
 }
 
 fn per_second(ns: f64) -> String {

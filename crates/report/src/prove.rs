@@ -14,7 +14,7 @@ use machine::CpuSet;
 use measure::{Environment, Measurement};
 use observe::Activity;
 use plan::{Finding, Plan};
-use predict::Prediction;
+use predict::{GapSummary, Prediction};
 use serde::{Deserialize, Serialize};
 
 /// The schema of [`ProveRecord`] as JSON.
@@ -48,6 +48,8 @@ pub struct ProveRecord {
     pub during: Option<ProvePhase>,
     /// What each change would gain, from a watch with the load of `before`; `None` if nothing could be traced or predicted.
     pub prediction: Option<Prediction>,
+    /// What the isolation of this run would leave, from the same watch.
+    pub predicted: Option<GapSummary>,
     /// The planned changes; `None` if planning failed.
     pub plan: Option<Plan>,
     /// The changes made.

@@ -16,7 +16,7 @@ pub fn leave_cpus(root: &Root, cpus: &CpuSet) {
     let rest = allowed(root).minus(cpus);
     if !rest.is_empty() {
         // If the kernel refuses, we stay and show up in the observation.
-        let _ = root::sched::set_affinity(0, rest.words());
+        let _ = root::sched::set_affinity(0, &rest.words());
     }
 }
 

@@ -262,7 +262,7 @@ impl<'s> PreparedRun<'s> {
     }
 
     fn bind(&self, nodes: &CpuSet) -> Result<(), Failure> {
-        match process::bind_memory(nodes.words()) {
+        match process::bind_memory(&nodes.words()) {
             Ok(()) => Ok(()),
             // A kernel without NUMA has only node 0, which was requested.
             Err(libc::ENOSYS) if nodes.to_string() == "0" => Ok(()),

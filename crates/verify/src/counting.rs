@@ -233,7 +233,7 @@ fn inside(
     let mut wider = CpuSet::new();
     wider.set_words(&own.mask);
     // If this is refused, the load reports which CPUs it may not use.
-    let _ = root::sched::set_affinity(0, wider.or(cpus).words());
+    let _ = root::sched::set_affinity(0, &wider.or(cpus).words());
     let load = RunningLoad::start(cpus, &[LoadKind::Cpu]).map_err(NoLoad::Start);
     if let Some((door, back)) = way
         && let Err(error) = cpuset_entry::enter(session, Some(back), pid)

@@ -16,6 +16,7 @@ const PARSERS: &[(&str, &str)] = &[
     ("crates/cli/src/verbs/trace/report.rs", VALUE),
     ("crates/cli/src/verbs/watch.rs", VALUE),
     ("crates/compat/src/count_ticks.rs", "the command line of the original"),
+    ("crates/formats/src/hlog/packed.rs", "one histogram of a line"),
     ("crates/formats/src/requirement.rs", "one requirement"),
     ("crates/machine/src/cpu_expression.rs", "one word of a CPU expression"),
     ("crates/machine/src/time.rs", "one time"),

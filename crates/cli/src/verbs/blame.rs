@@ -210,12 +210,15 @@ impl Args {
 /// # Errors
 /// A file cannot be written.
 fn show(args: &Args, report: &BlameReport, session: &Session, screen: &mut Screen) -> Result<(), Failure> {
-    write(args, report)?;
-    report.keep_prediction(session);
+    report.write_files(args.gaps.as_deref(), args.page.as_deref())?;
+    if parse_policy("other") == Ok(args.policy) {
+        report.keep_prediction(session);
+    }
     screen.json(report);
-    let rows = match args.all {
-        true => RowLimit::All,
-        false => RowLimit::First(MAX_ROWS),
+    let rows = if args.all {
+        RowLimit::All
+    } else {
+        RowLimit::First(MAX_ROWS)
     };
     screen.text(&report::blame_text(&report.answer, rows, screen.style()));
     if let Some(found) = &report.found {
@@ -234,17 +237,6 @@ fn show(args: &Args, report: &BlameReport, session: &Session, screen: &mut Scree
     }
     if !report.is_complete && report.status == Status::Done {
         screen.note("interrupted: the answer covers only the time until then\n");
-    }
-    Ok(())
-}
-
-/// Writes the files of `--gaps` and `--page`.
-fn write(args: &Args, report: &BlameReport) -> Result<(), Failure> {
-    if let Some(path) = &args.gaps {
-        root::output::write(path, report.gap_lines().as_bytes())?;
-    }
-    if let Some(path) = &args.page {
-        root::output::write(path, report.page(path).as_bytes())?;
     }
     Ok(())
 }

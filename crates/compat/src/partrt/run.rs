@@ -96,7 +96,7 @@ fn join_rest(changing: &ChangeLock, machine: &Machine, cpus: Option<&CpuSet>) ->
         partition::join(changing, machine, &partition, None, &[])?;
     }
     let Some(cpus) = cpus else { return Ok(()) };
-    root::sched::set_affinity(0, cpus.words()).map_err(|errno| {
+    root::sched::set_affinity(0, &cpus.words()).map_err(|errno| {
         let why = std::io::Error::from_raw_os_error(errno).to_string();
         Failure::new(Status::Unable, "the program cannot be pinned", why, "leave out -c")
     })

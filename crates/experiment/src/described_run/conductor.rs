@@ -122,7 +122,7 @@ impl DescribedResult {
 /// Pins the conductor to its CPUs, and locks its memory where requested.
 fn pin_and_lock(run: &DescribedRun) -> Result<(), Failure> {
     if let Some(cpus) = &run.plan.main {
-        root::sched::set_affinity(0, cpus.words()).map_err(|errno| {
+        root::sched::set_affinity(0, &cpus.words()).map_err(|errno| {
             Failure::unable(
                 "the program that starts the run cannot move to its CPUs",
                 format!("CPU {cpus}: {}", std::io::Error::from_raw_os_error(errno)),

@@ -7,8 +7,7 @@ use machine::CpuSet;
 use measure::load::{LoadKind, RunningLoad};
 use measure::{MeasureRequest, Measurement, MeasurementKind};
 use plan::{Finding, FindingId, Level};
-use predict::ChangeSelection;
-use report::prove::{ProvePhase, StepOutcome};
+use report::prove::ProvePhase;
 use root::Failure;
 use session::cpuset_entry;
 use session::partition::ActivePartition;
@@ -70,17 +69,21 @@ impl ProveRun<'_> {
             policy: None,
         };
         let session = self.session;
-        // Not every kernel can be traced, and the proof does not need it.
-        let predicted = self
-            .steps
-            .measure_or(StepOutcome::Skipped, "watch and predict", |show| {
-                predict_gaps(&watch, session, ChangeSelection::Each, &mut |stage| {
-                    if let BlameStage::Measuring(progress) = stage {
-                        show(progress);
-                    }
-                })
-            });
-        self.story.prediction = predicted.ok().map(|report| report.prediction);
+        let intent = self.options.intent;
+        let predicted = self.steps.measure_if_possible("watch and predict", |show| {
+            predict_gaps(&watch, session, intent, &mut |stage| {
+                if let BlameStage::Measuring(progress) = stage {
+                    show(progress);
+                }
+            })
+        });
+        // An interrupted run has no second measurement to compare with.
+        if let Ok((report, left)) = predicted
+            && !self.options.stop.load(Ordering::Relaxed)
+        {
+            self.story.prediction = Some(report.prediction);
+            self.story.predicted = Some(left);
+        }
     }
 
     fn measure(&mut self, options: &PhaseOptions, what: &str, kind: MeasurementKind) -> Option<Measurement> {

@@ -3,7 +3,7 @@
 use super::MeasurementProgress;
 use measure::Progress;
 use report::prove::{ProveStep, StepOutcome};
-use root::Failure;
+use root::{Failure, Status};
 use std::time::{Duration, Instant};
 
 /// The steps so far.
@@ -25,7 +25,7 @@ impl<'a> Steps<'a> {
     pub fn run<T, E: Into<Failure>>(&mut self, name: &str, act: impl FnOnce() -> Result<T, E>) -> Result<T, Failure> {
         let started = Instant::now();
         let result = act().map_err(Into::into);
-        self.record(name, started, &result, StepOutcome::Failed);
+        self.record(name, started, &result, |_| StepOutcome::Failed);
         result
     }
 
@@ -35,21 +35,32 @@ impl<'a> Steps<'a> {
         name: &str,
         act: impl FnOnce(&mut dyn FnMut(&Progress)) -> Result<T, E>,
     ) -> Result<T, Failure> {
-        self.measure_or(StepOutcome::Failed, name, act)
+        self.measuring(name, act, |_| StepOutcome::Failed)
     }
 
-    /// As [`Steps::measure`], with the outcome of a step that is impossible on this machine.
-    pub fn measure_or<T, E: Into<Failure>>(
+    /// As [`Steps::measure`]. What this machine cannot do is skipped.
+    pub fn measure_if_possible<T, E: Into<Failure>>(
         &mut self,
-        impossible: StepOutcome,
         name: &str,
         act: impl FnOnce(&mut dyn FnMut(&Progress)) -> Result<T, E>,
+    ) -> Result<T, Failure> {
+        self.measuring(name, act, |failure| match failure.status {
+            Status::Unable => StepOutcome::Skipped,
+            _ => StepOutcome::Failed,
+        })
+    }
+
+    fn measuring<T, E: Into<Failure>>(
+        &mut self,
+        name: &str,
+        act: impl FnOnce(&mut dyn FnMut(&Progress)) -> Result<T, E>,
+        failed: impl Fn(&Failure) -> StepOutcome,
     ) -> Result<T, Failure> {
         self.progress.start(name);
         let started = Instant::now();
         let result = act(&mut |progress: &Progress| self.progress.show(progress)).map_err(Into::into);
         self.progress.end();
-        self.record(name, started, &result, impossible);
+        self.record(name, started, &result, failed);
         result
     }
 
@@ -63,10 +74,16 @@ impl<'a> Steps<'a> {
         self.steps
     }
 
-    fn record<T>(&mut self, name: &str, started: Instant, result: &Result<T, Failure>, failed: StepOutcome) {
+    fn record<T>(
+        &mut self,
+        name: &str,
+        started: Instant,
+        result: &Result<T, Failure>,
+        failed: impl Fn(&Failure) -> StepOutcome,
+    ) {
         let (outcome, detail) = match result {
             Ok(_) => (StepOutcome::Done, String::new()),
-            Err(error) => (failed, error.reason()),
+            Err(error) => (failed(error), error.reason()),
         };
         self.add(name, outcome, detail, started.elapsed());
     }

@@ -344,7 +344,7 @@ fn leave_measured_cpus(measured: &CpuSet) {
     let others = allowed.minus(measured);
     if others != allowed && !others.is_empty() {
         // If this is refused, this process runs beside the others that are there anyway.
-        let _ = sched::set_affinity(0, others.words());
+        let _ = sched::set_affinity(0, &others.words());
     }
 }
 

@@ -7,6 +7,9 @@ use std::io::Read as _;
 /// `V2_COMPRESSED_COOKIE` of HdrHistogram: the length of a zlib stream and the stream follow.
 const COMPRESSED: u32 = 0x1c84_9314;
 
+/// `V2_COOKIE`: the counts follow the header.
+const PLAIN: u32 = 0x1c84_9313;
+
 /// The header of an unpacked histogram, before its counts.
 const HEADER_BYTES: usize = 40;
 
@@ -22,6 +25,9 @@ pub(super) fn unpacked(encoded: Vec<u8>) -> Result<Vec<u8>, String> {
         Some(COMPRESSED) => inflated(encoded.get(8..).unwrap_or_default())?,
         _ => encoded,
     };
+    if number_at(&content, 0) != Some(PLAIN) {
+        return Err("it is no histogram".to_owned());
+    }
     let counts = content.len().saturating_sub(HEADER_BYTES);
     match number_at(&content, 4) {
         Some(stated) if usize::try_from(stated).is_ok_and(|stated| stated <= counts) => Ok(content),
@@ -62,7 +68,7 @@ mod tests {
     }
 
     fn header(stated: u32) -> Vec<u8> {
-        let mut header = 0x1c84_9313_u32.to_be_bytes().to_vec();
+        let mut header = PLAIN.to_be_bytes().to_vec();
         header.extend(stated.to_be_bytes());
         header.resize(HEADER_BYTES, 0);
         header
@@ -76,6 +82,8 @@ mod tests {
                 assert_eq!(unpacked(encoded).is_ok(), is_read, "{stated}");
             }
         }
+        // hdrhistogram would unpack the inner one too, and believe its header.
+        assert!(unpacked(compressed(&compressed(&header(u32::MAX)))).is_err());
         for short in [vec![], vec![1, 2, 3], COMPRESSED.to_be_bytes().to_vec()] {
             assert!(unpacked(short.clone()).is_err(), "{short:?}");
         }

@@ -154,6 +154,13 @@ fn any_set() -> impl Strategy<Value = CpuSet> {
     })
 }
 
+#[test]
+fn a_set_takes_no_memory_for_the_cpus_below_it() {
+    assert_eq!(CpuSet::range(9_000, 9_001).words.len(), 1);
+    let far = CpuSet::range(0, 60_000).and(&CpuSet::range(59_990, 65_000));
+    assert_eq!((far.words.len(), far.words.capacity()), (1, 1));
+}
+
 proptest! {
     #[test]
     fn lists_round_trip(set in any_set()) {
@@ -189,7 +196,16 @@ proptest! {
         prop_assert_eq!(a.iter().collect::<CpuSet>(), a.clone());
         prop_assert_eq!(a.first(), a.iter().min());
         prop_assert_eq!(a.last(), a.iter().max());
-        prop_assert_eq!(and.words.last().copied().unwrap_or(1) != 0, true);
+        for set in [&a, &and, &or, &minus] {
+            let used = |word: Option<&u64>| word.is_none_or(|word| *word != 0);
+            prop_assert!(used(set.words.first()) && used(set.words.last()));
+            let mut again = CpuSet::range(77, 300);
+            again.set_words(&set.words());
+            prop_assert_eq!(&again, set);
+            let descending: Vec<CpuId> = set.iter().collect();
+            prop_assert_eq!(&descending.into_iter().rev().collect::<CpuSet>(), set);
+        }
+        prop_assert_eq!(a.cmp(&b), a.words().cmp(&b.words()));
     }
 
     #[test]

@@ -139,7 +139,7 @@ fn page_faults_of_this_thread_are_counted() {
     mask.set_words(&own);
     let cpu = mask.iter().next().unwrap();
     let here = CpuSet::range(cpu.0, cpu.0);
-    root::sched::set_affinity(0, here.words()).unwrap();
+    root::sched::set_affinity(0, &here.words()).unwrap();
     let tasks = Machine::read(&root).with_tasks(&root).tasks.unwrap();
     let before = CloseSample::take(&root, &here, &tasks);
     let mut pages = vec![0_u8; 400 * 4096];

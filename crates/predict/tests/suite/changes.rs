@@ -5,8 +5,8 @@ use blame::{BlameResult, Class, Confidence, CureContext, Interruption, Interrupt
 use machine::CpuSet;
 use plan::{Intent, PartitionName, Profile};
 use predict::{
-    ChangeSelection, GapSummary, OtherCpus, PredictedChange, Prediction, PredictionInput, ProposalKind, WatchOrigin,
-    predict, predict_partitions, predict_profiles,
+    ChangeSelection, OtherCpus, PredictedChange, Prediction, PredictionInput, ProposalKind, WatchOrigin, predict,
+    predict_partitions,
 };
 
 /// Ticks need the boot line, the watchdog's interrupt a knob or `nohz_full=`, the balancer a partition; firmware has no cure.
@@ -119,25 +119,6 @@ fn profiles_contain_the_knobs_that_they_set() {
     );
     assert!(of(&prediction, "profile strict").change.costs.contains(&"power"));
     assert!(of(&prediction, "boot line").change.needs_reboot);
-}
-
-#[test]
-fn a_plan_gets_the_numbers_of_its_profile_with_and_without_its_boot_line() {
-    let (answer, context) = (mixed(), context());
-    let effects = predict_profiles(&input(&answer, &context)).unwrap();
-    let now = GapSummary::from(&predicted(&answer, &context, ChangeSelection::Each).now);
-    assert_eq!((effects.watched_ns, effects.now), (10 * SECOND_NS, now));
-    assert_eq!(effects.profiles.len(), 3);
-    for effect in effects.profiles {
-        let alone = |boot| {
-            let profile = Some(effect.profile);
-            let selection = ChangeSelection::Only { profile, boot };
-            GapSummary::from(&predicted(&answer, &context, selection).changes[0].outcome)
-        };
-        assert_eq!(effect.partition, alone(false));
-        assert_eq!(effect.with_boot_line, alone(true));
-        assert!(effect.with_boot_line.stolen_ns_per_s.value < effect.partition.stolen_ns_per_s.value);
-    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Shows a prediction as a section of a page.
 
-use super::{RANGE_NOTE, is_effective, limits, per_second, prediction_verdict, range, remarks};
+use super::{RANGE_NOTE, change_remarks, is_effective, limits, per_second, prediction_verdict, range};
 use crate::blame::combined;
 use crate::page::text::unit;
 use crate::style::safe;
@@ -36,7 +36,7 @@ pub(crate) fn section(prediction: &Prediction, note: &Markup) -> Markup {
 }
 
 fn row(change: &PredictedChange) -> Markup {
-    let remarks = remarks(change);
+    let remarks = change_remarks(change);
     html! {
         tr {
             th scope="row" {

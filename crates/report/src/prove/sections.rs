@@ -8,6 +8,7 @@ use crate::page::picture::{Picture, common, picture};
 use crate::page::strip::{Strip, gaps};
 use crate::page::text::unit;
 use crate::page::{self, CPUS, findings, notes};
+use crate::prediction::left_text;
 use crate::prediction::page::section as prediction_section;
 use crate::statistics::{stolen, worst};
 use crate::style::{counted, grouped, safe};
@@ -268,6 +269,7 @@ pub(super) fn prediction(story: &ProveRecord) -> Markup {
     let origin = html! {
         p.note {
             "Watched before the isolation, with the load of that phase."
+            @if let Some(left) = &story.predicted { " Predicted for this isolation: " (unit(&left_text(left))) "." }
             @if let Some((percent, longest_ns)) = measured {
                 " Measured while isolated, without a trace: "
                 (unit(&time((percent * 1e7).round() as u64))) " of each second stolen, longest gap "

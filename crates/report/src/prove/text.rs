@@ -2,7 +2,7 @@
 
 use super::statistics::headlines;
 use super::{ProveRecord, Residue, RestorationCheck, StepOutcome};
-use crate::prediction::prediction_verdict;
+use crate::prediction::left_text;
 use crate::report_text::ReportText;
 use crate::style::{COLUMNS, Style, TextRole, counted, cut, safe, wrap};
 use crate::units::rate;
@@ -19,8 +19,8 @@ pub fn prove_text(story: &ProveRecord, style: Style) -> String {
     text.wrapped_as(TextRole::Head, 0, 0, &safe(&story.verdict));
     writeln!(text);
     numbers(&mut text, story);
-    if let Some(prediction) = &story.prediction {
-        let line = format!("predicted before: {}", prediction_verdict(prediction).trim_end());
+    if let Some(left) = &story.predicted {
+        let line = format!("predicted before the isolation: {}", left_text(left));
         text.wrapped_as(TextRole::Quiet, 2, 4, &line);
     }
     for residue in &story.residue {

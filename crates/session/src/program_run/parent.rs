@@ -109,7 +109,7 @@ impl<'a> ThreadTracker<'a> {
             else {
                 continue;
             };
-            match root::sched::set_affinity(*tid, cpus.words()) {
+            match root::sched::set_affinity(*tid, &cpus.words()) {
                 Ok(()) => drop(self.matched.insert(place)),
                 Err(libc::ESRCH) => {}
                 Err(errno) => session.note(&format!(

@@ -40,10 +40,13 @@ impl CellPrediction {
         // How many short gaps there are depends on the cost of tracing.
         let sizes = sizes.map(|rate| rate.from_ns).filter(|from_ns| *from_ns > 0);
         let rates = sizes.map(|from_ns| (Number::Rate(from_ns), number(&|outcome| outcome.rate(from_ns))));
-        let stolen = number(&|outcome| Some(outcome.stolen_ns_per_s));
+        let stolen = (Number::Stolen, number(&|outcome| Some(outcome.stolen_ns_per_s)));
+        let numbers = std::iter::once(stolen).chain(rates);
         CellPrediction {
             cell: cell.to_owned(),
-            numbers: std::iter::once((Number::Stolen, stolen)).chain(rates).collect(),
+            numbers: numbers
+                .filter_map(|(number, estimate)| Some((number, estimate?)))
+                .collect(),
         }
     }
 }
