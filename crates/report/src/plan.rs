@@ -49,8 +49,8 @@ pub fn plan_json<'a>(plan: &'a Plan, predicted: Option<&'a PlanEffect>) -> impl 
     }
 }
 
-/// The screen: what the plan does, its changes, their predicted effect, and what needs attention. The short form counts the changes of each knob;
-/// the whole one gives each with before and after, reason and undo.
+/// The screen: what the plan does, its changes, their predicted effect, and what needs attention. The short form counts the
+/// changes of each knob; the whole one gives each with before and after, reason and undo.
 #[must_use]
 pub fn plan_text(plan: &Plan, predicted: Option<&PlanEffect>, detail: KnobDetail, style: Style) -> String {
     let mut text = ReportText::new(style);
