@@ -25,6 +25,8 @@ const MORE_MEMORY: &[(&str, usize)] = &[
     ("arguments", 96 << 20),
     // An HdrHistogram of five digits has up to 49 MiB of counters (from 1 to 2^63), and takes them while one line is read.
     ("foreign_results", 80 << 20),
+    // A machine with `CpuSet::MAX_CPU` CPUs: 800 bytes for each.
+    ("machine_files", 64 << 20),
     ("packed_files", 144 << 20),
 ];
 
