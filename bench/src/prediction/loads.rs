@@ -76,10 +76,10 @@ pub const DISTURBANCES: &[Disturbance] = &[
     },
 ];
 
-/// A disturbance that runs until it is dropped.
+/// A disturbance that runs until it is ended.
 pub struct RunningDisturbance {
     stop: Arc<AtomicBool>,
-    thread: Option<JoinHandle<io::Result<u64>>>,
+    thread: Option<JoinHandle<io::Result<()>>>,
 }
 
 impl Disturbance {
@@ -106,37 +106,29 @@ impl Disturbance {
 }
 
 impl RunningDisturbance {
-    /// Ends it. Returns how often it worked.
+    /// Ends it.
     ///
     /// # Errors
     /// The work failed.
-    pub fn end(mut self) -> io::Result<u64> {
+    pub fn end(self) -> io::Result<()> {
         self.stop.store(true, Ordering::Relaxed);
-        match self.thread.take().map(JoinHandle::join) {
-            None => Ok(0),
+        match self.thread.map(JoinHandle::join) {
+            None => Ok(()),
             Some(ended) => ended.unwrap_or_else(|_| Err(io::Error::other("the thread panicked"))),
         }
     }
 }
 
-impl Drop for RunningDisturbance {
-    fn drop(&mut self) {
-        self.stop.store(true, Ordering::Relaxed);
-    }
-}
-
-fn repeat(mut work: Work, stop: &AtomicBool, period: Duration) -> io::Result<u64> {
-    let mut count = 0;
+fn repeat(mut work: Work, stop: &AtomicBool, period: Duration) -> io::Result<()> {
     let mut next = Instant::now();
     while !stop.load(Ordering::Relaxed) {
         work()?;
-        count += 1;
         // A late period is left out, so that the rate never rises.
         let now = Instant::now();
         next = (next + period).max(now);
         std::thread::sleep(next - now);
     }
-    Ok(count)
+    Ok(())
 }
 
 /// Takes this much time of the CPU of the study.

@@ -39,13 +39,13 @@ pub fn show(
 ) -> Result<(), Failure> {
     let mut documents = Vec::new();
     for (number, (intent, plan)) in plans.iter().enumerate() {
-        let predicted = plan_effect(session, intent, plan).filter(|_| !active.contains(intent));
-        let (plan, text) = match active.contains(intent) {
-            true => nothing_to_do(intent, plan),
-            false => (
-                plan.clone(),
-                report::plan_text(plan, predicted.as_ref(), screen.detail(), screen.style()),
-            ),
+        let (plan, predicted, text) = if active.contains(intent) {
+            let (plan, text) = nothing_to_do(intent, plan);
+            (plan, None, text)
+        } else {
+            let predicted = plan_effect(session, intent, plan);
+            let text = report::plan_text(plan, predicted.as_ref(), screen.detail(), screen.style());
+            (plan.clone(), predicted, text)
         };
         let document = serde_json::to_value(report::plan_json(&plan, predicted.as_ref()));
         let broken = |error: serde_json::Error| Failure::bug("a plan cannot be written as JSON", error.to_string());

@@ -99,7 +99,7 @@ fn story(session: &Session, options: &ProveOptions) -> ProveRecord {
         before: None,
         during: None,
         prediction: None,
-        predicted: None,
+        predicted_isolation: None,
         plan: Some(options.plan.clone()),
         entries: Vec::new(),
         residue: Vec::new(),

@@ -30,7 +30,6 @@ impl From<&Outcome> for GapSummary {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ChangeEffect {
     /// The gaps that are left.
-    #[serde(flatten)]
     pub gaps: GapSummary,
     /// Its costs and limits in words, as `predict` shows them.
     pub remarks: String,

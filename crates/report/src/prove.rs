@@ -49,7 +49,7 @@ pub struct ProveRecord {
     /// What each change would gain, from a watch with the load of `before`; `None` if nothing could be traced or predicted.
     pub prediction: Option<Prediction>,
     /// What the isolation of this run would leave, from the same watch.
-    pub predicted: Option<GapSummary>,
+    pub predicted_isolation: Option<GapSummary>,
     /// The planned changes; `None` if planning failed.
     pub plan: Option<Plan>,
     /// The changes made.

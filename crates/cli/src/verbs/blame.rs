@@ -211,6 +211,7 @@ impl Args {
 /// A file cannot be written.
 fn show(args: &Args, report: &BlameReport, session: &Session, screen: &mut Screen) -> Result<(), Failure> {
     report.write_files(args.gaps.as_deref(), args.page.as_deref())?;
+    // A real-time probe meets other gaps than an ordinary program.
     if parse_policy("other") == Ok(args.policy) {
         report.keep_prediction(session);
     }

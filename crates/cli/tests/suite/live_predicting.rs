@@ -104,7 +104,7 @@ fn live_a_plan_shows_what_a_watch_of_its_cpus_predicts() {
     let profile = |change: &&Value| change["name"] == "profile strict";
     let profile = now["changes"].as_array().unwrap().iter().find(profile).unwrap();
     assert_eq!(
-        strict["predicted"]["with_plan"]["stolen_ns_per_s"],
+        strict["predicted"]["with_plan"]["gaps"]["stolen_ns_per_s"],
         profile["outcome"]["stolen_ns_per_s"]
     );
     quietcore(&["blame", "--cpus", &cpu, "--for", "1s", "--page", page]);

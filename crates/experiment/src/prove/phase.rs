@@ -82,7 +82,7 @@ impl ProveRun<'_> {
             && !self.options.stop.load(Ordering::Relaxed)
         {
             self.story.prediction = Some(report.prediction);
-            self.story.predicted = Some(left);
+            self.story.predicted_isolation = Some(left);
         }
     }
 

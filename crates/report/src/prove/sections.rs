@@ -269,7 +269,7 @@ pub(super) fn prediction(story: &ProveRecord) -> Markup {
     let origin = html! {
         p.note {
             "Watched before the isolation, with the load of that phase."
-            @if let Some(left) = &story.predicted { " Predicted for this isolation: " (unit(&left_text(left))) "." }
+            @if let Some(left) = &story.predicted_isolation { " Predicted for this isolation: " (unit(&left_text(left))) "." }
             @if let Some((percent, longest_ns)) = measured {
                 " Measured while isolated, without a trace: "
                 (unit(&time((percent * 1e7).round() as u64))) " of each second stolen, longest gap "

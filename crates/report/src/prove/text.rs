@@ -19,7 +19,7 @@ pub fn prove_text(story: &ProveRecord, style: Style) -> String {
     text.wrapped_as(TextRole::Head, 0, 0, &safe(&story.verdict));
     writeln!(text);
     numbers(&mut text, story);
-    if let Some(left) = &story.predicted {
+    if let Some(left) = &story.predicted_isolation {
         let line = format!("predicted before the isolation: {}", left_text(left));
         text.wrapped_as(TextRole::Quiet, 2, 4, &line);
     }

@@ -214,7 +214,7 @@ pub fn story() -> ProveRecord {
         before: Some(before),
         during: Some(during),
         prediction: Some(Prediction { cpus: cpus("1"), ..prediction() }),
-        predicted: Some((&prediction().changes[1].outcome).into()),
+        predicted_isolation: Some((&prediction().changes[1].outcome).into()),
         plan: Some(plan()),
         entries: vec![
             JournalEntry { seq: 1, change: "cpuset_partition/rt".to_owned(), before: None, after: Some("a new cgroup".to_owned()), outcome: "done".to_owned() },
@@ -243,7 +243,7 @@ pub fn refused() -> ProveRecord {
         before: None,
         during: None,
         prediction: None,
-        predicted: None,
+        predicted_isolation: None,
         plan: None,
         entries: vec![],
         residue: vec![],
