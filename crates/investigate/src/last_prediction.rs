@@ -39,18 +39,19 @@ struct WatchedMachine {
     release: Option<String>,
     cmdline: Option<String>,
     partitioned: Option<CpuSet>,
-    /// What quietcore has applied.
-    applied: Vec<Intent>,
+    /// The partitions that quietcore has applied, as JSON: they are only compared.
+    applied: String,
 }
 
 impl WatchedMachine {
-    fn of(session: &Session, environment: &Environment) -> WatchedMachine {
-        WatchedMachine {
+    /// `None` if it cannot be written as JSON.
+    fn of(session: &Session, environment: &Environment) -> Option<WatchedMachine> {
+        Some(WatchedMachine {
             release: environment.release.clone(),
             cmdline: environment.cmdline.clone(),
             partitioned: environment.partitioned.clone(),
-            applied: session.in_force(),
-        }
+            applied: serde_json::to_string(&session.in_force()).ok()?,
+        })
     }
 }
 
@@ -97,11 +98,12 @@ impl LastPrediction {
         let prediction = predict(input).ok()?;
         let explained = prediction.now.stolen_ns_per_s.value - prediction.unexplained_ns_per_s;
         let is_explained = prediction.gaps == 0 || explained >= 1.0;
-        is_explained.then(|| LastPrediction {
+        let machine = WatchedMachine::of(session, environment).filter(|_| is_explained)?;
+        Some(LastPrediction {
             cpus: prediction.cpus,
             at_s: session::seconds_now(),
             watched_ns: prediction.watched_ns,
-            machine: WatchedMachine::of(session, environment),
+            machine,
             now: (&prediction.now).into(),
             profiles: input.context.profiles().filter_map(profile).collect(),
         })
@@ -125,7 +127,8 @@ pub fn plan_effect(session: &Session, intent: &Intent, plan: &Plan) -> Option<Pl
     let last: LastPrediction = serde_json::from_slice(&bytes).ok()?;
     let environment = Environment::of(&session.machine(), session.root(), env!("CARGO_PKG_VERSION"));
     let age_s = session::seconds_now().checked_sub(last.at_s)?;
-    if last.cpus != intent.cpus || last.machine != WatchedMachine::of(session, &environment) || age_s > RECENT_S {
+    let machine = WatchedMachine::of(session, &environment)?;
+    if last.cpus != intent.cpus || last.machine != machine || age_s > RECENT_S {
         return None;
     }
     let mut profiles = last.profiles.into_iter();

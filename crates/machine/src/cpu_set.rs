@@ -171,9 +171,9 @@ impl CpuSet {
             self.skipped = low;
         }
         if low < self.skipped {
-            let more = self.skipped - low;
-            self.words.splice(..0, std::iter::repeat_n(0, more));
-            self.skipped = low;
+            let mut words = vec![0; self.skipped - low];
+            words.append(&mut self.words);
+            (self.words, self.skipped) = (words, low);
         }
         if high >= self.end() {
             self.words.resize(high + 1 - self.skipped, 0);
@@ -189,11 +189,6 @@ impl CpuSet {
     /// The number after the last word.
     fn end(&self) -> usize {
         self.skipped + self.words.len()
-    }
-
-    /// All words, also the skipped ones.
-    fn every_word(&self) -> impl Iterator<Item = u64> + '_ {
-        std::iter::repeat_n(0, self.skipped).chain(self.words.iter().copied())
     }
 
     /// Whether the CPU is a member.
@@ -218,7 +213,7 @@ impl CpuSet {
     /// The members as bits: CPU `n` is bit `n % 64` of word `n / 64`; no trailing zero words.
     #[must_use]
     pub fn words(&self) -> Vec<u64> {
-        self.every_word().collect()
+        (0..self.end()).map(|place| self.word(place)).collect()
     }
 
     /// Number of members.
@@ -284,7 +279,7 @@ impl CpuSet {
         own.all(|place| self.word(place) & !other.word(place) == 0)
     }
 
-    fn zip(&self, other: &CpuSet, join: impl Fn(u64, u64) -> u64) -> CpuSet {
+    fn zip(&self, other: &CpuSet, join: fn(u64, u64) -> u64) -> CpuSet {
         let word = |place: usize| join(self.word(place), other.word(place));
         let mut places = self.skipped.min(other.skipped)..self.end().max(other.end());
         let is_used = |place: &usize| word(*place) != 0;
@@ -298,10 +293,14 @@ impl CpuSet {
     }
 }
 
-/// As the words from CPU 0 on, one after the other.
+/// As the words from CPU 0 on, one after the other. The set that skips more has a zero where the other has its first word.
 impl Ord for CpuSet {
     fn cmp(&self, other: &CpuSet) -> std::cmp::Ordering {
-        self.every_word().cmp(other.every_word())
+        if self.is_empty() || other.is_empty() {
+            return self.words.len().cmp(&other.words.len());
+        }
+        let first = other.skipped.cmp(&self.skipped);
+        first.then_with(|| self.words.cmp(&other.words))
     }
 }
 

@@ -54,7 +54,7 @@ impl<'a> Steps<'a> {
         &mut self,
         name: &str,
         act: impl FnOnce(&mut dyn FnMut(&Progress)) -> Result<T, E>,
-        failed: impl Fn(&Failure) -> StepOutcome,
+        failed: fn(&Failure) -> StepOutcome,
     ) -> Result<T, Failure> {
         self.progress.start(name);
         let started = Instant::now();
@@ -79,7 +79,7 @@ impl<'a> Steps<'a> {
         name: &str,
         started: Instant,
         result: &Result<T, Failure>,
-        failed: impl Fn(&Failure) -> StepOutcome,
+        failed: fn(&Failure) -> StepOutcome,
     ) {
         let (outcome, detail) = match result {
             Ok(_) => (StepOutcome::Done, String::new()),
