@@ -20,7 +20,8 @@ struct LastPrediction {
     /// When the watch ended, in seconds since 1970.
     at_s: u64,
     watched_ns: u64,
-    machine: WatchedMachine,
+    /// As [`isolation`] returned it then.
+    isolation: String,
     now: GapSummary,
     profiles: Vec<ProfileEffect>,
 }
@@ -33,26 +34,16 @@ struct ProfileEffect {
     with_boot_line: ChangeEffect,
 }
 
-/// The isolation during the watch. A prediction holds only while it is the same.
-#[derive(Debug, PartialEq, Serialize, Deserialize)]
-struct WatchedMachine {
-    release: Option<String>,
-    cmdline: Option<String>,
-    partitioned: Option<CpuSet>,
-    /// The partitions that quietcore has applied, as JSON: they are only compared.
-    applied: String,
-}
-
-impl WatchedMachine {
-    /// `None` if it cannot be written as JSON.
-    fn of(session: &Session, environment: &Environment) -> Option<WatchedMachine> {
-        Some(WatchedMachine {
-            release: environment.release.clone(),
-            cmdline: environment.cmdline.clone(),
-            partitioned: environment.partitioned.clone(),
-            applied: serde_json::to_string(&session.in_force()).ok()?,
-        })
-    }
+/// The kernel, its boot line and the isolation, as JSON that is only compared. A prediction holds while they are the same. `None`
+/// if they cannot be written.
+fn isolation(session: &Session, environment: &Environment) -> Option<String> {
+    let Environment {
+        release,
+        cmdline,
+        partitioned,
+        ..
+    } = environment;
+    serde_json::to_string(&(release, cmdline, partitioned, session.in_force())).ok()
 }
 
 /// Keeps what a watch that just ended predicts; warns if that is impossible. A watch that lost events or gaps, one without any
@@ -98,12 +89,12 @@ impl LastPrediction {
         let prediction = predict(input).ok()?;
         let explained = prediction.now.stolen_ns_per_s.value - prediction.unexplained_ns_per_s;
         let is_explained = prediction.gaps == 0 || explained >= 1.0;
-        let machine = WatchedMachine::of(session, environment).filter(|_| is_explained)?;
+        let isolation = isolation(session, environment).filter(|_| is_explained)?;
         Some(LastPrediction {
             cpus: prediction.cpus,
             at_s: session::seconds_now(),
             watched_ns: prediction.watched_ns,
-            machine,
+            isolation,
             now: (&prediction.now).into(),
             profiles: input.context.profiles().filter_map(profile).collect(),
         })
@@ -127,8 +118,8 @@ pub fn plan_effect(session: &Session, intent: &Intent, plan: &Plan) -> Option<Pl
     let last: LastPrediction = serde_json::from_slice(&bytes).ok()?;
     let environment = Environment::of(&session.machine(), session.root(), env!("CARGO_PKG_VERSION"));
     let age_s = session::seconds_now().checked_sub(last.at_s)?;
-    let machine = WatchedMachine::of(session, &environment)?;
-    if last.cpus != intent.cpus || last.machine != machine || age_s > RECENT_S {
+    let is_same = last.cpus == intent.cpus && Some(last.isolation) == isolation(session, &environment);
+    if !is_same || age_s > RECENT_S {
         return None;
     }
     let mut profiles = last.profiles.into_iter();
