@@ -23,15 +23,8 @@ struct LastPrediction {
     /// As [`isolation`] returned it then.
     isolation: String,
     now: GapSummary,
-    profiles: Vec<ProfileEffect>,
-}
-
-/// What is left with a profile, alone and with the boot line.
-#[derive(Debug, Serialize, Deserialize)]
-struct ProfileEffect {
-    profile: Profile,
-    alone: ChangeEffect,
-    with_boot_line: ChangeEffect,
+    /// What is left with each profile: alone, and with the boot line.
+    profiles: Vec<(Profile, [ChangeEffect; 2])>,
 }
 
 /// The kernel, its boot line and the isolation, as JSON that is only compared. A prediction holds while they are the same. `None`
@@ -79,13 +72,7 @@ impl LastPrediction {
                 remarks: report::change_remarks(change),
             })
         };
-        let profile = |profile| {
-            Some(ProfileEffect {
-                profile,
-                alone: effect(profile, false)?,
-                with_boot_line: effect(profile, true)?,
-            })
-        };
+        let profile = |profile| Some((profile, [effect(profile, false)?, effect(profile, true)?]));
         let prediction = predict(input).ok()?;
         let explained = prediction.now.stolen_ns_per_s.value - prediction.unexplained_ns_per_s;
         let is_explained = prediction.gaps == 0 || explained >= 1.0;
@@ -123,13 +110,13 @@ pub fn plan_effect(session: &Session, intent: &Intent, plan: &Plan) -> Option<Pl
         return None;
     }
     let mut profiles = last.profiles.into_iter();
-    let effect = profiles.find(|effect| effect.profile == intent.profile)?;
+    let (_, [with_plan, with_boot_line]) = profiles.find(|(profile, _)| *profile == intent.profile)?;
     Some(PlanEffect {
         watched_at: machine::utc_text(last.at_s),
         watched_ns: last.watched_ns,
         now: last.now,
-        with_plan: effect.alone,
-        with_boot_line: plan.boot_line.as_ref().map(|_| effect.with_boot_line),
+        with_plan,
+        with_boot_line: plan.boot_line.as_ref().map(|_| with_boot_line),
     })
 }
 
