@@ -9,7 +9,7 @@ pub const TARGET: FuzzTarget = FuzzTarget {
     seeds: || {
         owned(&[
             r#"{"cpu":3,"start_ns":1000,"end_ns":9000,"parts":[{"start_ns":1000,"end_ns":4000,"class":"tick","name":"local_timer: tick_nohz_handler","culprit":null,"confidence":"traced"},{"start_ns":4000,"end_ns":8000,"class":"preemption","name":"java","culprit":{"pid":47,"comm":"java","threads":1,"cpu":1,"callsite":null,"via":null,"chain":[{"what":"irq 45 nvme0q3","comm":"","pid":0,"cpu":7}]},"confidence":"inferred","subject":{"thread":47}},{"start_ns":8000,"end_ns":9000}]}
-{"clock":"CLOCK_MONOTONIC_RAW","gaps":1,"left_out":0,"threshold_ns":1000,"watched":[{"cpu":3,"duration_ns":2000000000,"gaps":1,"left_out":0,"lost_events":0}],"environment":{"tool_version":"0","release":"6.12.0","preemption":"lazy","cmdline":null,"model_name":null,"hypervisor":"kvm","emulated":false,"clocksource":"tsc","online":"0-3","boot_isolated":"","nohz_full":null,"partitioned":"","governor":null,"sched_rt_runtime_us":-1}}
+{"clock":"CLOCK_MONOTONIC_RAW","gaps":1,"left_out":0,"threshold_ns":1000,"watched":[{"cpu":3,"duration_ns":2000000000,"gaps":1,"left_out":0,"lost_events":0,"transitions":{"in_ns":900,"out_ns":300}}],"environment":{"tool_version":"0","release":"6.12.0","preemption":"lazy","cmdline":null,"model_name":null,"hypervisor":"kvm","emulated":false,"clocksource":"tsc","online":"0-3","boot_isolated":"","nohz_full":null,"partitioned":"","governor":null,"sched_rt_runtime_us":-1}}
 "#,
         ])
     },
@@ -30,6 +30,7 @@ pub const TARGET: FuzzTarget = FuzzTarget {
             origin: WatchOrigin::Now,
             others: None,
             base_latency_ns: None,
+            untraced: None,
         };
         let Ok(prediction) = predict(&input) else {
             return;

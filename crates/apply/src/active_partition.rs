@@ -6,7 +6,7 @@ use crate::masks::CpuDivision;
 use crate::record::{ChangeOutcome, JournalEvent, JournalRecord, StateAfter};
 use crate::undo::{irq_of, shared_now};
 use crate::{System, bans};
-use machine::{CpuSet, Machine, irqbalance};
+use machine::{CpuSet, Machine, MapEntries, irqbalance};
 use plan::{Action, Finding, FindingId, Intent, ReadbackComparison};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -35,8 +35,8 @@ pub fn active_partitions(system: &dyn System, journal: &Journal, machine: &Machi
         intent: layer.intent.clone(),
         drift: drifted(system, layer, journal.records(), machine),
         applied: layer.changes.iter().map(|change| change.id.clone()).collect(),
-        refused: texts(refused(layer)).chain(fallback(layer)).collect(),
-        unrepaired: texts(unrepaired(layer)).collect(),
+        refused: texts(refused(layer)).chain(fallback(layer)).into_map(),
+        unrepaired: texts(unrepaired(layer)).into_map(),
     })
     .collect()
 }
@@ -182,7 +182,7 @@ fn outcomes<'a>(layer: &ApplyLayer<'a>) -> Vec<(u64, &'a str, &'a ChangeOutcome)
             JournalEvent::Will { change, .. } => Some((record.seq, change.as_str())),
             _ => None,
         })
-        .collect();
+        .into_map();
     let answers = layer.records.iter().filter_map(|record| match &record.event {
         JournalEvent::Did { of, outcome, .. } => Some((record.seq, *started.get(of)?, outcome)),
         _ => None,

@@ -1,6 +1,6 @@
 //! Reads the state that an undo must restore: every file and every task's place that isolation changes.
 
-use machine::{Cgroups, CpuSet, Task, TaskKey, Version};
+use machine::{Cgroups, CpuSet, MapEntries, Task, TaskKey, Version};
 use root::Root;
 use std::collections::BTreeMap;
 
@@ -50,7 +50,7 @@ impl Fingerprint {
             });
         Fingerprint {
             files: files(root, &cgroups),
-            tasks: tasks.collect(),
+            tasks: tasks.into_map(),
         }
     }
 

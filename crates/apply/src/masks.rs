@@ -10,7 +10,7 @@ use crate::record::{
 };
 use crate::unpinned_index::UnpinnedIndex;
 use crate::{System, census};
-use machine::{CpuSet, Task, TaskKey, Version};
+use machine::{CpuSet, MapEntries, Task, TaskKey, Version};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What the journal has about one task.
@@ -188,7 +188,7 @@ impl IntendedMasks {
         scope: &UndoScope,
         set_masks: &[CpuSet],
     ) {
-        let by_pid: BTreeMap<u32, &TaskHistory> = past.iter().map(|(key, past)| (key.tid, past)).collect();
+        let by_pid: BTreeMap<u32, &TaskHistory> = past.iter().map(|(key, past)| (key.tid, past)).into_map();
         for task in newcomers.iter().filter(|task| !past.contains_key(&task.key)) {
             if self.masks.contains_key(&task.key) {
                 continue;
@@ -309,7 +309,7 @@ fn decided(records: &[JournalRecord], layer: u64) -> (BTreeMap<TaskKey, CpuSet>,
             drifted,
             layer: of,
             ..
-        } if of.unwrap_or(first) == layer => Some((masks.iter().cloned().collect(), drifted.clone())),
+        } if of.unwrap_or(first) == layer => Some((masks.iter().cloned().into_map(), drifted.clone())),
         _ => None,
     });
     earlier.unwrap_or_default()

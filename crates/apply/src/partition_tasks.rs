@@ -7,7 +7,7 @@ use crate::parcel::{Arrival, MoveContext, MovePurpose, MoveUnit, PlannedMove, Th
 use crate::record::{FormerPolicy, JournalEvent, JournalRecord};
 use crate::relocate::relocate;
 use crate::{ApplyError, Journal, System, census};
-use machine::{CpuSet, Task, TaskKey, Version, tasks};
+use machine::{CpuSet, MapEntries, Task, TaskKey, Version, tasks};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// After this many passes, children that keep appearing are left where they are.
@@ -110,7 +110,7 @@ impl PartitionTasks {
     /// Those that still exist, and their descendants since.
     fn family<'t>(&self, all_tasks: &'t [Task]) -> Vec<&'t Task> {
         let mut family: BTreeSet<TaskKey> = self.inside.iter().map(|task| task.key).collect();
-        let by_tid: BTreeMap<u32, TaskKey> = all_tasks.iter().map(|task| (task.key.tid, task.key)).collect();
+        let by_tid: BTreeMap<u32, TaskKey> = all_tasks.iter().map(|task| (task.key.tid, task.key)).into_map();
         let is_of = |family: &BTreeSet<TaskKey>, tid: u32| by_tid.get(&tid).is_some_and(|key| family.contains(key));
         loop {
             let before = family.len();

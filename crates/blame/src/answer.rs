@@ -1,5 +1,6 @@
 //! Defines the answer of `blame`. Field names are a contract with consumers of its JSON.
 
+use crate::gaps::TransitionTimes;
 use crate::stories::GapStory;
 use machine::{CpuId, CpuSet};
 use observe::Class;
@@ -177,6 +178,9 @@ pub struct CpuAnswer {
     /// Number of gaps not in that list.
     #[serde(skip)]
     pub stories_left_out: u64,
+    /// The usual time between the program and an interruption; in a recording of gaps.
+    #[serde(skip)]
+    pub transitions: TransitionTimes,
     /// Time in which the program ran or could have run here; `None` for a probe, which can always run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wanted_ns: Option<u64>,

@@ -448,6 +448,7 @@ impl CpuTracker {
             interruptions: self.rows.into_rows(),
             stories,
             stories_left_out,
+            transitions: self.usual.transitions(),
         };
         answer.sort();
         answer

@@ -4,6 +4,8 @@
 //! event of its own. It counts as part of that interruption up to the length that is usual in this run; the excess stays
 //! unexplained.
 
+use serde::{Deserialize, Serialize};
+
 /// Time without the program, in units of the trace clock (nanoseconds).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Gap {
@@ -11,6 +13,16 @@ pub struct Gap {
     pub start: u64,
     /// End, exclusive.
     pub end: u64,
+}
+
+/// The usual time between a program and the interruptions of its CPU: the part of a gap without an event, in nanoseconds.
+/// Within a gap, an interruption of another one is without it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TransitionTimes {
+    /// From the program to the first event of an interruption.
+    pub in_ns: u64,
+    /// From the last event back to the program.
+    pub out_ns: u64,
 }
 
 /// Number of edges from which the usual length is determined.
@@ -149,6 +161,15 @@ impl EdgeEstimator {
             out: of(EdgeDirection::Out).unwrap_or(all),
         });
         self.sample = Vec::new();
+    }
+
+    /// The usual lengths at the start and the end of a gap.
+    pub(crate) fn transitions(&self) -> TransitionTimes {
+        let known = self.known.unwrap_or_default();
+        TransitionTimes {
+            in_ns: known.way_in,
+            out_ns: known.out,
+        }
     }
 
     /// The part of an edge that belongs to the interruption next to it; the rest is unexplained.

@@ -2,6 +2,7 @@
 //! thread and no interrupt can have used that time.
 
 use events::{Field, Formats, StreamItem};
+use machine::MapEntries;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -69,7 +70,7 @@ impl<'f> Hwlat<'f> {
             outer: field("outer_duration")?,
             nmis: field("nmi_count"),
             count: field("count"),
-            cpus: cpus.map(|cpu| (cpu, none(cpu))).collect(),
+            cpus: cpus.map(|cpu| (cpu, none(cpu))).into_map(),
         })
     }
 

@@ -31,7 +31,7 @@ pub use attribution::{Attribution, attribute};
 pub use counters::CounterDeltas;
 pub use cures::{Cure, CureAction, CureContext, FUNCTIONS, Function, Remedy, cure, intent_includes};
 pub use functions::{FunctionTime, Functions, FunctionsReport, GapFunctions, LostRecords};
-pub use gaps::Gap;
+pub use gaps::{Gap, TransitionTimes};
 pub use hwlat::{Hwlat, HwlatCpu, HwlatReport};
 pub use kernel_event::{EventThread, KernelEvent};
 pub use kernel_numbers::{interrupting_calls, serving_softirqs};

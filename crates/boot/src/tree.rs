@@ -1,6 +1,7 @@
 //! Reads the files of boot loaders from a machine, live or captured, optionally with pending edits on top.
 
 use crate::{BootError, FileEdit};
+use machine::MapEntries;
 use root::{Origin, PathKind, Root};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -181,7 +182,7 @@ impl<'a> EditedTree<'a> {
         let changed = edits
             .iter()
             .map(|edit| (edit.path.clone(), edit.after.clone()))
-            .collect();
+            .into_map();
         EditedTree { under, changed }
     }
 }

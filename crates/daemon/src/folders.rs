@@ -1,7 +1,7 @@
 //! Checks whether the control groups of partitions still exist. The kernel reports no event when one is removed (`rmdir`): it
 //! is not a write, and cgroup file systems report nothing else. Each check costs one system call.
 
-use machine::Machine;
+use machine::{Machine, MapEntries};
 use plan::partition_path;
 use root::Root;
 use std::collections::BTreeMap;
@@ -33,7 +33,7 @@ impl Folders {
                 let was = before.remove(&path).unwrap_or_else(|| is_there(root, &path));
                 (path, was)
             })
-            .collect();
+            .into_map();
     }
 
     /// The time of the next check; `None` without folders.

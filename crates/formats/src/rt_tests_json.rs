@@ -8,6 +8,7 @@ use crate::oslat::{OslatRows, rule};
 use crate::pairs::{FinePairs, Pairs, document};
 use crate::statistics::{best_mean_ns, whole};
 use crate::tally::{BucketBudget, Tally, check_series};
+use machine::MapEntries;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io::BufRead;
@@ -252,7 +253,7 @@ pub fn write(recording: &Recording) -> String {
         sysinfo,
         num_threads: recording.series.len(),
         resolution_in_ns: 0,
-        thread: threads.collect(),
+        thread: threads.into_map(),
     };
     // Serialising numbers and text in maps with unique keys cannot fail.
     let mut text = serde_json::to_string_pretty(&written).unwrap_or_default();

@@ -142,6 +142,7 @@ impl BlameReport {
             origin: WatchOrigin::Now,
             others: self.others,
             base_latency_ns: None,
+            untraced: None,
         })
     }
 

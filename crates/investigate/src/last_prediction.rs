@@ -176,6 +176,7 @@ mod tests {
             origin: WatchOrigin::Now,
             others: None,
             base_latency_ns: None,
+            untraced: None,
         };
         keep(session, &input, &environment(session));
     }

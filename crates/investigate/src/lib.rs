@@ -28,6 +28,7 @@ mod trace_clock;
 pub mod trace_input;
 mod trace_recording;
 mod trace_settings;
+mod untraced;
 mod waits;
 mod watch_loop;
 

@@ -6,17 +6,18 @@ use crate::blame_report::cure_context;
 use crate::hotplug::note_text;
 use crate::last_prediction;
 use crate::probe::blame_probe;
+use crate::untraced;
 use blame::{BlameQuestion, BlameResult, CpuAnswer, CureContext};
 use machine::{CpuSet, Machine};
-use measure::{Environment, MeasureRequest, SamplerPolicy};
+use measure::{Environment, SamplerPolicy};
 use plan::{Finding, Intent, PartitionName, Profile};
 use predict::{
     ChangeSelection, GapSummary, OtherCpus, PartitionOutcomes, Prediction, PredictionInput, PredictionRefusal,
-    WatchOrigin,
+    UntracedShares, WatchOrigin,
 };
 use report::GapRecording;
 use root::{Failure, Status};
-use session::{Session, cpuset_entry, isolation};
+use session::{Session, isolation};
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -71,7 +72,7 @@ pub fn predict_watch(
     if ended.is_complete {
         last_prediction::keep(session, &ended.input(selection), &ended.environment);
     }
-    match base_latency_ns(session, &ended.answer.watched()) {
+    match untraced::base_latency_ns(session, &ended.answer.watched()) {
         Ok(base_ns) => ended.base_latency_ns = base_ns,
         Err(error) => {
             let reason = error.reason();
@@ -154,6 +155,14 @@ fn watched(
     let context = context.ok_or_else(|| Failure::bug("a watch without its gaps", "only the longest were listed"))?;
     let mut notes: Vec<String> = report.findings.iter().map(note_text).collect();
     notes.extend(report.trace_notes(None));
+    let untraced = match untraced::shares(session, &report.answer, watch.policy) {
+        Ok(shares) => shares,
+        Err(error) => {
+            let reason = error.reason();
+            notes.push(format!("the gaps without a trace could not be measured: {reason}\n"));
+            None
+        }
+    };
     if !report.is_complete {
         notes.push("interrupted: the prediction is based on the time until then\n".to_owned());
     }
@@ -165,27 +174,11 @@ fn watched(
         origin: WatchOrigin::Now,
         others: report.others,
         base_latency_ns: None,
+        untraced,
         is_complete: report.is_complete,
         notes,
         status: report.status,
     })
-}
-
-/// The median latency of wake-ups in a second without a trace, on the slowest of these CPUs: most wake-ups meet no gap.
-/// `None` if a signal ended the run.
-///
-/// # Errors
-/// Those of a measurement.
-fn base_latency_ns(session: &Session, cpus: &CpuSet) -> Result<Option<u64>, Failure> {
-    let machine = session.machine();
-    let door = cpuset_entry::door(session.root(), &machine, cpus);
-    let enter = |pid: u32| cpuset_entry::enter(session, door.as_deref(), pid);
-    let environment = Environment::of(&machine, session.root(), env!("CARGO_PKG_VERSION"));
-    let time = Duration::from_secs(1);
-    let mut request = MeasureRequest::latency(cpus.clone(), time, environment, session::stop_flag());
-    request.join = door.is_some().then_some(&enter);
-    let measured = measure::run(&request, session.root(), &mut |_| {})?;
-    Ok(measured.threads.iter().filter_map(|thread| thread.p50_ns).max())
 }
 
 /// Predicts from a file of `blame --gaps`.
@@ -236,6 +229,7 @@ pub fn predict_recording(
         origin: WatchOrigin::Recording,
         others: None,
         base_latency_ns: None,
+        untraced: None,
         is_complete: true,
         notes,
         status: Status::Done,
@@ -276,6 +270,7 @@ struct EndedWatch {
     origin: WatchOrigin,
     others: Option<OtherCpus>,
     base_latency_ns: Option<u64>,
+    untraced: Option<UntracedShares>,
     /// `false` if a signal ended it early.
     is_complete: bool,
     notes: Vec<String>,
@@ -306,6 +301,7 @@ impl EndedWatch {
             origin: self.origin,
             others: self.others,
             base_latency_ns: self.base_latency_ns,
+            untraced: self.untraced,
         }
     }
 }

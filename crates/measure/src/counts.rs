@@ -12,7 +12,7 @@ mod throttling;
 
 use crate::labels::RealtimeLimits;
 use crate::{CountResult, ThreadResult};
-use machine::{CpuId, CpuSet};
+use machine::{CpuId, CpuSet, MapEntries};
 use root::{Root, RootError};
 use std::collections::BTreeMap;
 
@@ -107,7 +107,7 @@ impl CountSnapshot {
             CountMethod::Grown(ask) | CountMethod::Seen(ask) => Some((row.name, ask(root, cpus))),
             CountMethod::Found(_) => None,
         });
-        CountSnapshot(readings.collect())
+        CountSnapshot(readings.into_map())
     }
 
     fn of(&self, name: &str, cpu: CpuId) -> CountValue {
@@ -160,7 +160,7 @@ fn count(
 
 /// Reads the number of each CPU individually.
 fn each(cpus: &CpuSet, ask: impl Fn(CpuId) -> CountValue) -> BTreeMap<CpuId, CountValue> {
-    cpus.iter().map(|cpu| (cpu, ask(cpu))).collect()
+    cpus.iter().map(|cpu| (cpu, ask(cpu))).into_map()
 }
 
 /// Reads a number from a file. If it is missing, returns the reason that the caller gave.

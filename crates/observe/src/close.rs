@@ -4,7 +4,7 @@
 //! The kernel keeps all of them in memory: no read here sends an interrupt to the observed CPU. For that reason the
 //! frequency itself is not included, and neither are `perf` events, which are opened and read on their CPU.
 
-use machine::{CpuId, CpuSet, Task};
+use machine::{CpuId, CpuSet, MapEntries, Task};
 use root::Root;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -99,12 +99,12 @@ impl CloseSample {
         };
         let there = |task: &&Task| task.cpu.is_some_and(|cpu| cpus.contains(cpu));
         CloseSample {
-            cpus: cpus.iter().map(|cpu| (cpu, counts(cpu))).collect(),
+            cpus: cpus.iter().map(|cpu| (cpu, counts(cpu))).into_map(),
             threads: tasks
                 .iter()
                 .filter(there)
                 .filter_map(|task| Some((task.key.tid, thread(root, task)?)))
-                .collect(),
+                .into_map(),
         }
     }
 }
@@ -129,7 +129,7 @@ pub fn close_up(before: &CloseSample, after: &CloseSample) -> BTreeMap<CpuId, Cl
             },
         ))
     };
-    before.cpus.iter().filter_map(one).collect()
+    before.cpus.iter().filter_map(one).into_map()
 }
 
 fn number(root: &Root, cpu: CpuId, file: &str) -> Option<u64> {
@@ -150,7 +150,7 @@ fn idle(root: &Root, cpu: CpuId) -> Option<BTreeMap<u32, IdleStateSample>> {
         };
         Some((place, state))
     };
-    let states: BTreeMap<u32, IdleStateSample> = names.iter().filter_map(state).collect();
+    let states: BTreeMap<u32, IdleStateSample> = names.iter().filter_map(state).into_map();
     (!states.is_empty()).then_some(states)
 }
 

@@ -1,5 +1,6 @@
 //! Parses `/proc/stat` (steal time) and `/proc/schedstat` (calls of `schedule()`), per CPU.
 
+use machine::MapEntries;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -58,7 +59,7 @@ pub fn parse_stat(text: &str) -> BTreeMap<u32, CpuTimes> {
                 },
             ))
         })
-        .collect()
+        .into_map()
 }
 
 /// Calls of `schedule()`: the third field of each `cpuN` line in all known versions (14 to 17,
@@ -85,7 +86,7 @@ fn of_each(text: &str, field: usize) -> Option<BTreeMap<u32, u64>> {
         let (cpu, rest) = cpu_line(line)?;
         Some((cpu, rest.split_whitespace().nth(field - 1)?.parse().ok()?))
     };
-    Some(text.lines().filter_map(line).collect())
+    Some(text.lines().filter_map(line).into_map())
 }
 
 fn cpu_line(line: &str) -> Option<(u32, &str)> {

@@ -16,13 +16,17 @@ const MOST_LETTERS: usize = 80;
 /// The words nearest to one, nearest first: those that differ by a few letters, then those that contain it or are part of it.
 #[must_use]
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>, count: usize) -> Vec<&'a str> {
+    nearest_of(word, &mut known.into_iter(), count)
+}
+
+/// Not generic: the binary holds this function and its sort once.
+fn nearest_of<'a>(word: &str, known: &mut dyn Iterator<Item = &'a str>, count: usize) -> Vec<&'a str> {
     let lower_word = word.to_ascii_lowercase();
     // A long word is compared in time that grows with its length, and resembles none.
     if lower_word.is_empty() || lower_word.len() > MOST_LETTERS {
         return Vec::new();
     }
     let mut near: Vec<(usize, &str)> = known
-        .into_iter()
         .filter_map(|name| {
             let lower = name.to_ascii_lowercase();
             let apart = strsim::osa_distance(&lower_word, &lower);

@@ -24,6 +24,8 @@ pub(crate) type BlockSums = [f64; 1 + SIZES_NS.len()];
 #[derive(Clone, Debug)]
 pub(crate) struct WatchSums {
     pub(crate) blocks: Vec<BlockSums>,
+    /// The same without what was added to gaps.
+    pub(crate) least: Vec<BlockSums>,
     /// The length of each gap, with its weight.
     pub(crate) lengths: Vec<(u64, f64)>,
 }
@@ -42,6 +44,7 @@ impl WatchSums {
     pub(crate) fn new() -> WatchSums {
         WatchSums {
             blocks: vec![BlockSums::default(); BLOCKS],
+            least: vec![BlockSums::default(); BLOCKS],
             lengths: Vec::new(),
         }
     }
@@ -50,18 +53,21 @@ impl WatchSums {
     pub(crate) fn add(&mut self, gap: RemainingGap, time: WatchTime, threshold_ns: u64) {
         let offset = u128::from(gap.start_ns.saturating_sub(time.start_ns)) * BLOCKS as u128;
         let at = usize::try_from(offset / u128::from(time.duration_ns.max(1))).unwrap_or(BLOCKS);
-        let Some(block) = self.blocks.get_mut(at.min(BLOCKS - 1)) else {
-            return;
-        };
+        let at = at.min(BLOCKS - 1);
         let weight = if gap.is_unexplained { time.exposure } else { 1.0 };
-        block[0] += gap.length_ns as f64 * weight;
-        if gap.length_ns < threshold_ns {
-            return;
+        let least_ns = gap.length_ns.saturating_sub(gap.way_ns);
+        for (blocks, length_ns) in [(&mut self.blocks, gap.length_ns), (&mut self.least, least_ns)] {
+            let Some(block) = blocks.get_mut(at) else { return };
+            block[0] += length_ns as f64 * weight;
+            if length_ns >= threshold_ns {
+                for (sum, size_ns) in block[1..].iter_mut().zip(SIZES_NS) {
+                    *sum += if length_ns >= size_ns { weight } else { 0.0 };
+                }
+            }
         }
-        for (sum, size_ns) in block[1..].iter_mut().zip(SIZES_NS) {
-            *sum += if gap.length_ns >= size_ns { weight } else { 0.0 };
+        if gap.length_ns >= threshold_ns {
+            self.lengths.push((gap.length_ns, weight));
         }
-        self.lengths.push((gap.length_ns, weight));
     }
 
     /// Per block, how much less this is than `all`.
@@ -110,4 +116,32 @@ pub(crate) fn ranges(blocks: &[BlockSums]) -> [(f64, f64); 1 + SIZES_NS.len()] {
 fn few_blocks(blocks: &[BlockSums], at: usize) -> f64 {
     let filled = blocks.iter().filter(|block| block[at] > 0.0).count();
     1.0 + 2.0 / filled.max(1) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gap_is_at_least_as_long_as_without_what_was_added() {
+        let time = WatchTime {
+            start_ns: 0,
+            duration_ns: 40_000_000,
+            exposure: 1.0,
+        };
+        let mut sums = WatchSums::new();
+        for (length_ns, way_ns) in [(12_000, 0), (12_000, 3_000), (1_500, 600), (500, 0)] {
+            let gap = RemainingGap {
+                start_ns: 1_500_000,
+                length_ns,
+                way_ns,
+                is_unexplained: false,
+            };
+            sums.add(gap, time, 1_000);
+        }
+        assert_eq!(sums.blocks[1], [26_000.0, 3.0, 2.0, 0.0, 0.0]);
+        assert_eq!(sums.least[1], [22_400.0, 2.0, 1.0, 0.0, 0.0]);
+        assert_eq!(sums.lengths.len(), 3);
+        assert_eq!(totals(&sums.blocks), sums.blocks[1]);
+    }
 }

@@ -4,6 +4,10 @@ use blame::{BlameResult, CureContext};
 use plan::Profile;
 use serde::Serialize;
 
+/// The time in gaps shorter than this is compared with and without a trace, in nanoseconds. Longer ones are too rare to be the
+/// same in two runs.
+pub const SHORT_NS: u64 = 100_000;
+
 /// What to predict from.
 #[derive(Clone, Copy, Debug)]
 pub struct PredictionInput<'a> {
@@ -21,6 +25,21 @@ pub struct PredictionInput<'a> {
     pub others: Option<OtherCpus>,
     /// The median latency of wake-ups of a real-time thread, in nanoseconds; `None` if it was not measured.
     pub base_latency_ns: Option<u64>,
+    /// What is left without the trace; `None` if it was not measured.
+    pub untraced: Option<UntracedShares>,
+}
+
+/// Stolen time and gaps per second without a trace, as shares of those with it: from 0 to 1. A trace lengthens gaps, and
+/// lifts short ones over a size limit.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct UntracedShares {
+    /// Of the time in gaps shorter than [`SHORT_NS`].
+    pub stolen: f64,
+    /// Of the number of gaps.
+    pub gaps: f64,
+    /// Of the number of gaps from 10 us on.
+    pub gaps_10us: f64,
 }
 
 /// The CPUs beside the watched ones, during the watch.

@@ -14,7 +14,7 @@ mod removal;
 
 pub use change::{ProposalKind, ProposedChange};
 pub use effect::{ChangeEffect, GapSummary, PlanEffect};
-pub use input::{ChangeSelection, OtherCpus, PredictionInput, WatchOrigin};
+pub use input::{ChangeSelection, OtherCpus, PredictionInput, SHORT_NS, UntracedShares, WatchOrigin};
 pub use outcome::{Estimate, GapQuantile, Outcome, SizeRate, WakeUpDelay};
 pub use prediction::{
     PartitionOutcomes, PredictedChange, Prediction, PredictionRefusal, RemainingCause, predict, predict_partitions,

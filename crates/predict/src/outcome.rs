@@ -112,6 +112,21 @@ pub(crate) struct WatchScale {
     pub(crate) watched_ns: u64,
     /// The longest gap of the watch, before any change.
     pub(crate) longest_ns: u64,
+    /// What is left of each sum without the trace.
+    pub(crate) untraced: BlockSums,
+    /// The stolen time of the watch without any change that is due to the trace, in nanoseconds.
+    pub(crate) trace_ns: f64,
+}
+
+/// [`WatchScale::untraced`] if it was not measured.
+pub(crate) const TRACED: BlockSums = [1.0; 1 + SIZES_NS.len()];
+
+impl WatchScale {
+    /// The lower end of a sum without the trace. No change adds to the stolen time that is due to it.
+    fn without_trace(self, at: usize, low: f64) -> f64 {
+        let most = if at == 0 { self.trace_ns } else { f64::INFINITY };
+        low - (low * (1.0 - self.untraced[at])).min(most)
+    }
 }
 
 impl WatchScale {
@@ -137,7 +152,16 @@ pub(crate) fn outcome(sums: &WatchSums, upper: Option<&WatchSums>, scale: WatchS
     let highest = upper.unwrap_or(sums);
     let high = upper.map_or(low, |upper| ranges(&upper.blocks));
     let more = unseen(&totals(&highest.blocks), scale);
-    let range = |at: usize| (low[at].0, high[at].1.max(more[at]));
+    let least = match sums.least == sums.blocks {
+        true => low,
+        false => ranges(&sums.least),
+    };
+    let range = |at: usize| {
+        (
+            scale.without_trace(at, low[at].0.min(least[at].0)),
+            high[at].1.max(more[at]),
+        )
+    };
     let mut lengths = sums.lengths.clone();
     lengths.sort_unstable_by_key(|(length_ns, _)| *length_ns);
     Outcome {
@@ -156,13 +180,14 @@ pub(crate) fn outcome(sums: &WatchSums, upper: Option<&WatchSums>, scale: WatchS
     }
 }
 
-/// Upper bounds where few gaps or none were seen: three more than seen, each as long as the longest of the watch.
+/// Upper bounds where few gaps or none were seen: three more than seen. Those of a size that was not seen are at least as long
+/// as that, and as the longest of the watch if no gap remains.
 fn unseen(total: &BlockSums, scale: WatchScale) -> BlockSums {
     let mut bounds = total.map(|count| count + NONE_SEEN);
-    bounds[0] = match total[1] {
-        0.0 => total[0] + NONE_SEEN * scale.longest_ns as f64,
-        _ => total[0],
-    };
+    let sizes = total[1..].iter().zip(SIZES_NS);
+    let unseen_ns = sizes.filter(|(count, _)| **count == 0.0).map(|(_, size_ns)| size_ns);
+    let longest_ns = if total[1] == 0.0 { scale.longest_ns } else { 0 };
+    bounds[0] = total[0] + NONE_SEEN * unseen_ns.fold(longest_ns, u64::max) as f64;
     bounds
 }
 
@@ -269,10 +294,41 @@ mod tests {
     }
 
     #[test]
+    fn lower_ends_are_without_the_trace() {
+        let mut sums = WatchSums::new();
+        sums.blocks = vec![[20_000.0, 2.0, 1.0, 0.0, 0.0]; 40];
+        sums.least.clone_from(&sums.blocks);
+        let outcome_of = |untraced, trace_ns| {
+            let scale = WatchScale {
+                watched_ns: 1_000_000_000,
+                longest_ns: 15_000,
+                untraced,
+                trace_ns,
+            };
+            outcome(&sums, None, scale)
+        };
+        let shares = [0.9, 1.0, 0.5, 1.0, 1.0];
+        let (seen, untraced) = (outcome_of(TRACED, 0.0), outcome_of(shares, 1e6));
+        let lower = |estimate: Estimate, share: f64| Estimate {
+            low: estimate.low * share,
+            ..estimate
+        };
+        assert_eq!(untraced.stolen_ns_per_s, lower(seen.stolen_ns_per_s, 0.9));
+        let few = outcome_of(shares, 8_000.0).stolen_ns_per_s;
+        assert_eq!(few, lower(seen.stolen_ns_per_s, 0.99), "most of it is in long gaps");
+        let rates = |outcome: &Outcome| outcome.gap_rates.iter().map(|rate| rate.per_s).collect::<Vec<_>>();
+        let (seen, untraced) = (rates(&seen), rates(&untraced));
+        assert_eq!((seen[1].low, seen[1].value), (40.0, 40.0));
+        assert_eq!(untraced, [seen[0], lower(seen[1], 0.5), seen[2], seen[3]]);
+    }
+
+    #[test]
     fn none_seen_is_bounded_by_three() {
         let scale = WatchScale {
             watched_ns: 10_000_000_000,
             longest_ns: 50_000,
+            untraced: TRACED,
+            trace_ns: 0.0,
         };
         let empty = outcome(&WatchSums::new(), None, scale);
         assert_eq!(
@@ -283,6 +339,6 @@ mod tests {
                 high: 0.3
             }
         );
-        assert_eq!(empty.stolen_ns_per_s.high, 15_000.0);
+        assert_eq!(empty.stolen_ns_per_s.high, 300_000.0, "three of 1 ms in ten seconds");
     }
 }

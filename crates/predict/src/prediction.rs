@@ -2,8 +2,8 @@
 
 use crate::blocks::{BLOCKS, WatchSums, WatchTime, ranges, totals};
 use crate::change::{Cures, Proposal, ProposalKind, ProposedChange, moves};
-use crate::input::{ChangeSelection, OtherCpus, PredictionInput};
-use crate::outcome::{Estimate, Outcome, WatchScale, outcome};
+use crate::input::{ChangeSelection, OtherCpus, PredictionInput, SHORT_NS, UntracedShares};
+use crate::outcome::{Estimate, Outcome, TRACED, WatchScale, outcome};
 use crate::removal::for_each_remaining;
 use blame::{BlameResult, Confidence, CpuAnswer, Cure, CureAction, Interruption, intent_includes};
 use machine::CpuSet;
@@ -50,6 +50,9 @@ pub struct Prediction {
     /// The median latency of wake-ups of a real-time thread (FIFO 80) in a second without a trace, in nanoseconds. Most of
     /// them meet no gap, so delays come in addition. `None` if it was not measured, as for a recording.
     pub base_latency_ns: Option<u64>,
+    /// What is left without the trace, from a second without it. The lower ends of ranges are without the trace. `None` if it
+    /// was not measured, as for a recording.
+    pub untraced: Option<UntracedShares>,
     /// Without any change.
     pub now: Outcome,
     /// The changes: first all together, then those that remove most time.
@@ -148,6 +151,7 @@ pub fn predict(input: &PredictionInput) -> Result<Prediction, PredictionRefusal>
         unlisted_gaps: sum(answer.cpus.iter().map(|cpu| cpu.stories_left_out)),
         others: input.others,
         base_latency_ns: input.base_latency_ns,
+        untraced: input.untraced,
         now: outcome(&watch.now, None, watch.scale),
         changes,
         remaining,
@@ -214,6 +218,12 @@ impl<'a> Watch<'a> {
             scale: WatchScale {
                 watched_ns: sum(times.iter().map(|time| time.duration_ns)),
                 longest_ns: 0,
+                untraced: input.untraced.map_or(TRACED, |shares| {
+                    [shares.stolen, shares.gaps, shares.gaps_10us, 1.0, 1.0]
+                }),
+                trace_ns: input
+                    .untraced
+                    .map_or(0.0, |shares| short_ns(input.answer) as f64 * (1.0 - shares.stolen)),
             },
             times,
             row_times: input.answer.cpus.iter().map(row_times).collect(),
@@ -245,7 +255,7 @@ impl<'a> Watch<'a> {
                 exposure: exposure(row_times, &removed, time.duration_ns),
                 ..*time
             };
-            for_each_remaining(&cpu.stories, &removed, |gap| {
+            for_each_remaining(&cpu.stories, &removed, cpu.transitions, |gap| {
                 sums.add(gap, time, self.input.threshold_ns)
             });
         }
@@ -363,6 +373,13 @@ impl<'a> Watch<'a> {
             });
         (causes.collect(), self.per_s(unexplained_ns))
     }
+}
+
+/// The time in short gaps.
+fn short_ns(answer: &BlameResult) -> u64 {
+    let stories = answer.cpus.iter().flat_map(|cpu| &cpu.stories);
+    let lengths = stories.map(|story| story.gap.end.saturating_sub(story.gap.start));
+    sum(lengths.filter(|length_ns| *length_ns < SHORT_NS))
 }
 
 /// A sum of numbers that a file may contain.

@@ -5,7 +5,7 @@ mod recording;
 
 pub use recording::{GapRecording, GapRecordingError, read_blame_gaps};
 
-use ::blame::{BlameResult, Confidence, CpuAnswer, Culprit, GapStory, InterruptionSubject};
+use ::blame::{BlameResult, Confidence, CpuAnswer, Culprit, GapStory, InterruptionSubject, TransitionTimes};
 use measure::Environment;
 use observe::Class;
 use serde::{Deserialize, Serialize};
@@ -61,6 +61,8 @@ struct WatchedCpu {
     gaps: u64,
     left_out: u64,
     lost_events: u64,
+    #[serde(default)]
+    transitions: TransitionTimes,
 }
 
 /// Writes the lines. Times are on the given clock; a piece without a class is time without an event. The last line counts
@@ -79,6 +81,7 @@ pub fn blame_gaps(answer: &BlameResult, clock: &str, threshold_ns: Option<u64>, 
         gaps: cpu.gaps,
         left_out: cpu.stories_left_out,
         lost_events: cpu.lost_events,
+        transitions: cpu.transitions,
     });
     let last = GapTrailer {
         clock: clock.to_owned(),

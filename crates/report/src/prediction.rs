@@ -90,8 +90,16 @@ fn evidence(text: &mut ReportText, prediction: &Prediction) {
             others.busy_share * 100.0
         )
     });
+    let trace = prediction.untraced.map_or_else(String::new, |shares| {
+        format!(
+            " Without the trace, short gaps took {:.0}% of the time, and there were {:.0}% of the gaps from 10 us; the \
+             ranges include that.",
+            shares.stolen * 100.0,
+            shares.gaps_10us * 100.0
+        )
+    });
     let watched = format!(
-        "Watched for {}: {gaps}.{others} {RANGE_NOTE}",
+        "Watched for {}: {gaps}.{others} {RANGE_NOTE}{trace}",
         time(prediction.watched_ns)
     );
     text.wrapped_as(TextRole::Quiet, 0, 2, &watched);

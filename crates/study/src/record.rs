@@ -2,7 +2,7 @@
 //! mixed in.
 
 use crate::{Boot, Study};
-use machine::CpuSet;
+use machine::{CpuSet, MapEntries};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -83,7 +83,7 @@ impl StudyRecord {
                 .cells
                 .iter()
                 .map(|cell| (cell.name.clone(), study.levels_of(cell)))
-                .collect(),
+                .into_map(),
             order: study
                 .blocks()
                 .iter()

@@ -4,6 +4,7 @@ use crate::boots::Boot;
 use crate::cells::{Axis, LevelCombination, MOST_RUNS, Product, product};
 use crate::document::{LoadPlace, MeasureTable, ParseContext, SourceText, StudyDocument, StudyError};
 use crate::which_knob::{self, KnobQuestion};
+use machine::MapEntries;
 use measure::MeasurementKind;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -68,7 +69,7 @@ impl Study {
     pub fn levels_of(&self, cell: &LevelCombination) -> BTreeMap<String, String> {
         let words = self.axes.iter().zip(&cell.levels);
         let word = |(axis, level): (&Axis, &usize)| Some((axis.name.clone(), axis.levels.get(*level)?.clone()));
-        words.filter_map(word).collect()
+        words.filter_map(word).into_map()
     }
 }
 

@@ -3,7 +3,7 @@
 //!
 //! A loop on a CPU of a partition must be started from inside it: this process enters the partition to start it, and leaves again.
 
-use machine::{CpuId, CpuSet, Machine, Task};
+use machine::{CpuId, CpuSet, Machine, MapEntries, Task};
 use measure::MeasureError;
 use measure::load::{LoadKind, RunningLoad};
 use observe::{Activity, Class, CloseSample, CounterSample, CpuActivity, activity, close_up};
@@ -282,5 +282,5 @@ fn residents_of(machine: &Machine, cpus: &CpuSet) -> BTreeMap<CpuId, Resident> {
             (None, None) => Resident::Idle,
         }
     };
-    cpus.iter().map(|cpu| (cpu, one(cpu))).collect()
+    cpus.iter().map(|cpu| (cpu, one(cpu))).into_map()
 }

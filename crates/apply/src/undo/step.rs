@@ -4,6 +4,7 @@ use super::{Force, UndoOutcome};
 use crate::entry::ChangeEntry;
 use crate::layers::ApplyLayer;
 use crate::record::{ChangeOutcome, JournalEvent, JournalRecord, StateAfter, StateBefore};
+use machine::MapEntries;
 use plan::Change;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -46,7 +47,7 @@ pub(super) fn started_writes<'r>(layer: &'r ApplyLayer<'r>) -> impl DoubleEndedI
         .changes
         .iter()
         .map(|change| (change.id.as_str(), *change))
-        .collect();
+        .into_map();
     let mut values: BTreeSet<&str> = BTreeSet::new();
     layer.records.iter().filter_map(move |record| match &record.event {
         JournalEvent::Will {

@@ -259,6 +259,8 @@ fn entry_time_is_bounded_by_other_entries_not_by_exits() {
     seen.push((900_000, 993_000));
     let cpu = answer_of(&stream, gaps(&seen));
     assert_eq!(cpu.unexplained_ns, 80_000);
+    let (in_ns, out_ns) = (10_000, 1_000);
+    assert_eq!(cpu.transitions, blame::TransitionTimes { in_ns, out_ns });
 }
 
 #[test]

@@ -4,7 +4,7 @@
 use crate::accumulate::Cause;
 use crate::counter::CounterSource;
 use crate::{Lane, MeasurementKind, clock};
-use machine::CpuId;
+use machine::{CpuId, MapEntries};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Maximum error of reading the two clocks.
@@ -65,7 +65,7 @@ impl Neighbours {
         };
         let both = &on(MeasurementKind::Latency) & &on(MeasurementKind::Noise);
         (!both.is_empty()).then(|| Neighbours {
-            wakes: both.into_iter().map(|cpu| (cpu, BTreeSet::new())).collect(),
+            wakes: both.into_iter().map(|cpu| (cpu, BTreeSet::new())).into_map(),
             source,
             readings: [ClockReading::take(source); 3],
         })

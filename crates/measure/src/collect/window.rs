@@ -2,7 +2,7 @@
 //! starting and ending the samplers. Reads only files that do not disturb the measured CPUs.
 
 use machine::tasks::read_sched_stat;
-use machine::{CpuId, CpuSet};
+use machine::{CpuId, CpuSet, MapEntries};
 use observe::{Activity, CounterSample};
 use root::Root;
 use std::collections::BTreeMap;
@@ -69,7 +69,7 @@ impl KernelWindow {
                 let load = times.load_since(first.get(cpu)?)?;
                 Some((CpuId(*cpu), load))
             });
-            Some(loads.collect())
+            Some(loads.into_map())
         };
         loads().unwrap_or_default()
     }

@@ -1,6 +1,6 @@
 //! Reads settings that do not change during the window: governors, idle states, siblings, tracers.
 
-use machine::{CpuId, CpuSet};
+use machine::{CpuId, CpuSet, MapEntries};
 use root::Root;
 use std::collections::BTreeMap;
 
@@ -28,15 +28,15 @@ impl ConditionSettings {
     /// Reads the settings for these CPUs. Interrupts no CPU: the kernel keeps all of them in memory.
     pub(crate) fn read(root: &Root, cpus: &CpuSet) -> ConditionSettings {
         let by_cpu = |read: &dyn Fn(CpuId) -> Option<String>| -> BTreeMap<CpuId, String> {
-            cpus.iter().filter_map(|cpu| Some((cpu, read(cpu)?))).collect()
+            cpus.iter().filter_map(|cpu| Some((cpu, read(cpu)?))).into_map()
         };
         ConditionSettings {
             governors: by_cpu(&|cpu| value(root, &format!("{CPU}/cpu{cpu}/cpufreq/scaling_governor"))),
-            idle_states: cpus.iter().map(|cpu| (cpu, idle_states(root, cpu))).collect(),
+            idle_states: cpus.iter().map(|cpu| (cpu, idle_states(root, cpu))).into_map(),
             siblings: cpus
                 .iter()
                 .filter_map(|cpu| Some((cpu, siblings(root, cpu)?)))
-                .collect(),
+                .into_map(),
             tracing: tracing(root),
             lockdep: root.kind("/proc/lockdep").ok().flatten().is_some(),
         }

@@ -3,7 +3,7 @@
 //! A thread that starts before the kernel has registered the trace sleeps for a whole period (`osnoise_main` of
 //! `kernel/trace/trace_osnoise.c`; a period is a second unless a user changed it).
 
-use machine::{CpuId, CpuSet, Task, tasks};
+use machine::{CpuId, CpuSet, MapEntries, Task, tasks};
 use root::Root;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -64,7 +64,7 @@ pub(super) fn running_threads(root: &Root, cpus: &CpuSet, stop: &AtomicBool) -> 
         .iter()
         .filter_map(workload)
         .filter(|(cpu, _)| cpus.contains(*cpu))
-        .collect();
+        .into_map();
     let sleeps = |tid: &u32| tasks::read_stat(root, *tid).is_some_and(|task| task.state != 'R');
     while threads.values().any(sleeps) && started.elapsed() < START_LIMIT && !stop.load(Ordering::Relaxed) {
         std::thread::sleep(POLL);
@@ -72,7 +72,7 @@ pub(super) fn running_threads(root: &Root, cpus: &CpuSet, stop: &AtomicBool) -> 
     threads
         .into_iter()
         .map(|(cpu, tid)| (cpu, WorkloadThread::of(root, tid)))
-        .collect()
+        .into_map()
 }
 
 /// The CPU of a thread of the tracer: its name is `osnoise/N`.

@@ -2,7 +2,7 @@
 
 use super::{ReadingPair, ValueChange, set_text};
 use crate::{FindingId, Level};
-use machine::{Machine, Partition};
+use machine::{Machine, MapEntries, Partition};
 use std::collections::BTreeMap;
 
 pub(super) fn compare(pair: &mut ReadingPair) {
@@ -26,7 +26,7 @@ pub(super) fn compare(pair: &mut ReadingPair) {
         return;
     }
     let by_name = |sets: &[Partition]| -> BTreeMap<String, Partition> {
-        sets.iter().map(|set| (set.name.clone(), set.clone())).collect()
+        sets.iter().map(|set| (set.name.clone(), set.clone())).into_map()
     };
     let (old, new) = (by_name(&old_tree.sets), by_name(&new_tree.sets));
     for (name, set) in &old {

@@ -55,6 +55,7 @@ fn input<'a>(answer: &'a BlameResult, context: &'a CureContext) -> PredictionInp
         origin: WatchOrigin::Now,
         others: None,
         base_latency_ns: None,
+        untraced: None,
     }
 }
 

@@ -79,6 +79,7 @@ fn coverage(seconds: u64, bursts: &BurstRate) -> [f64; 2] {
             origin: WatchOrigin::Now,
             others: None,
             base_latency_ns: None,
+            untraced: None,
         };
         let outcome = predict(&input).unwrap().changes.remove(0).outcome;
         let later = gaps(&mut random, seconds, false, bursts);

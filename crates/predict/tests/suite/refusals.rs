@@ -15,6 +15,7 @@ fn refusal(answer: &BlameResult, context: &CureContext, selection: ChangeSelecti
         origin: WatchOrigin::Now,
         others: None,
         base_latency_ns: None,
+        untraced: None,
     };
     predict(&input).unwrap_err()
 }

@@ -222,6 +222,7 @@ impl RecordedCpu {
             gaps: watched.gaps,
             lost_events: watched.lost_events,
             stories_left_out: watched.left_out,
+            transitions: watched.transitions,
             ..self.answer
         })
     }

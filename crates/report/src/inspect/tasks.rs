@@ -5,7 +5,7 @@ use super::{InspectView, subject_cpus};
 use crate::kernel_threads::{KernelThread, MOVE_TO_HOUSEKEEPING, Movability, kernel_thread};
 use crate::report_text::ReportText;
 use crate::style::{COLUMNS, TextRole, counted, cut, safe_cut, wrap};
-use machine::{CpuSet, Machine, Policy, Task};
+use machine::{CpuSet, Machine, MapEntries, Policy, Task};
 use std::collections::BTreeMap;
 
 pub(super) fn write(text: &mut ReportText, machine: &Machine, view: &InspectView) {
@@ -50,7 +50,7 @@ fn is_there(task: &Task, cpus: &CpuSet) -> bool {
 /// One line per CPU while they fit a screen: the current number of tasks, by kind.
 fn per_cpu(text: &mut ReportText, cpus: &CpuSet, kinds: [&Vec<&Task>; 3]) {
     const LINES: usize = 32;
-    let mut here: BTreeMap<u32, [usize; 3]> = cpus.iter().map(|cpu| (cpu.0, [0; 3])).collect();
+    let mut here: BTreeMap<u32, [usize; 3]> = cpus.iter().map(|cpu| (cpu.0, [0; 3])).into_map();
     for (kind, tasks) in kinds.iter().enumerate() {
         for task in tasks.iter() {
             let row = task.cpu.and_then(|cpu| here.get_mut(&cpu.0));

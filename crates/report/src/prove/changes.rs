@@ -4,6 +4,7 @@ use super::{JournalEntry, ProveRecord};
 use crate::page::findings;
 use crate::plan::{by_knob, shared_owners};
 use crate::style::{counted, safe};
+use machine::MapEntries;
 use maud::{Markup, html};
 use plan::{Change, KNOBS};
 use std::collections::BTreeMap;
@@ -20,7 +21,7 @@ pub(super) fn changes(story: &ProveRecord) -> Markup {
         return Markup::default();
     };
     let entries = story.entries.iter();
-    let entries: Entries = entries.map(|entry| (entry.change.as_str(), entry)).collect();
+    let entries: Entries = entries.map(|entry| (entry.change.as_str(), entry)).into_map();
     let (title, how) = match story.entries.is_empty() {
         true => ("Planned changes", "None of them was made."),
         false => ("Changes", "Every change was recorded in the journal first."),

@@ -2,7 +2,7 @@
 
 use blame::{
     BlameResult, Class, Confidence, CpuAnswer, Culprit, Gap, GapSource, GapStory, Interruption, InterruptionSubject,
-    Link, StoryPiece,
+    Link, StoryPiece, TransitionTimes,
 };
 use report::{RowLimit, Style, blame_conclusion, blame_gaps, blame_text};
 
@@ -53,6 +53,7 @@ fn answer(interruptions: Vec<Interruption>) -> BlameResult {
             interruptions,
             stories: Vec::new(),
             stories_left_out: 0,
+            transitions: TransitionTimes::default(),
             wanted_ns: None,
             own: Vec::new(),
         }],
@@ -229,6 +230,7 @@ fn every_gap_is_a_json_line_and_the_last_line_has_the_count() {
             "clock": "CLOCK_MONOTONIC_RAW", "gaps": 1_204, "left_out": 1_203, "threshold_ns": 1_000, "environment": null,
             "watched": [{
                 "cpu": 1, "duration_ns": 2_000_000_000_u64, "gaps": 1_204, "left_out": 1_203, "lost_events": 5,
+                "transitions": { "in_ns": 0, "out_ns": 0 },
             }],
         })
     );

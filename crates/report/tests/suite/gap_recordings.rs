@@ -2,6 +2,7 @@
 
 use blame::{
     BlameResult, Class, Confidence, CpuAnswer, Culprit, Gap, GapStory, Interruption, InterruptionSubject, StoryPiece,
+    TransitionTimes,
 };
 use measure::Environment;
 use report::{GapRecordingError, blame_gaps, read_blame_gaps};
@@ -68,6 +69,7 @@ fn watched() -> BlameResult {
             ),
         ],
         stories: vec![story(10_000), story(20_000)],
+        transitions: TransitionTimes { in_ns: 70, out_ns: 30 },
         ..CpuAnswer::default()
     };
     let quiet = CpuAnswer {
@@ -94,6 +96,15 @@ fn a_recording_is_read_as_it_was_written() {
     let read = read_blame_gaps(&file()).unwrap();
     assert_eq!(read.answer, watched());
     assert_eq!((read.threshold_ns, read.environment), (Some(1_000), environment()));
+}
+
+#[test]
+fn a_recording_of_a_version_without_transition_times_is_read() {
+    let older = file().replace(r#","transitions":{"in_ns":70,"out_ns":30}"#, "");
+    let read = read_blame_gaps(&older).unwrap();
+    assert_ne!(older, file());
+    assert_eq!(read.answer.cpus[0].transitions, TransitionTimes::default());
+    assert_eq!(read.answer.cpus[0].stories, watched().cpus[0].stories);
 }
 
 #[test]

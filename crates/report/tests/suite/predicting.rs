@@ -51,6 +51,20 @@ fn the_latency_without_gaps_is_shown_with_the_delays() {
 }
 
 #[test]
+fn what_is_left_without_the_trace_is_shown_where_it_was_measured() {
+    let mut measured = prediction();
+    measured.untraced = Some(predict::UntracedShares {
+        stolen: 0.914,
+        gaps: 1.0,
+        gaps_10us: 0.6,
+    });
+    let text = prediction_text(&measured, Style::Plain).replace("\n  ", " ");
+    let line =
+        "Without the trace, short gaps took 91% of the time, and there were 60% of the gaps from 10 us; the ranges";
+    assert!(text.contains(line), "{text}");
+}
+
+#[test]
 fn limits_of_a_prediction_are_reported_first() {
     let mut limited = prediction();
     limited.lost_events = 3;

@@ -2,7 +2,7 @@
 
 use super::owners::Owners;
 use crate::comm_pattern::Glob;
-use machine::Task;
+use machine::{MapEntries, Task};
 use root::Root;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -145,7 +145,7 @@ impl Selection {
         let leaders: BTreeMap<u32, Task> = processes
             .iter()
             .filter_map(|(pid, threads)| Some((*pid, leader(pid, threads)?)))
-            .collect();
+            .into_map();
         let mut children: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
         for (pid, task) in &leaders {
             if task.key.start_time >= born_since {

@@ -3,7 +3,7 @@
 //! The kernel's own counts are not monotonic: they are 32 bits wide, they restart when an interrupt is freed and requested
 //! again, and an offline CPU has none. So the differences are added up.
 
-use machine::{CpuId, CpuSet};
+use machine::{CpuId, CpuSet, MapEntries};
 use observe::{Activity, Class, CounterSample, CounterTable, activity, of_interrupt, of_softirq};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -103,7 +103,7 @@ fn of(sample: &CounterSample, cpus: &CpuSet) -> CounterSample {
                 row.counts.retain(|(cpu, _)| cpus.contains(CpuId(*cpu)));
                 (name.clone(), row)
             })
-            .collect(),
+            .into_map(),
     };
     CounterSample {
         at_ns: sample.at_ns,

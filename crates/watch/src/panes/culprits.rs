@@ -4,7 +4,7 @@ use super::Pane;
 use crate::rates::short;
 use crate::row::{PaneRow, Tone, name, piece};
 use crate::{DisplayData, IsolatedThread, ViewState};
-use machine::CpuSet;
+use machine::{CpuSet, MapEntries};
 use observe::CounterIncrease;
 use std::collections::BTreeMap;
 
@@ -90,7 +90,7 @@ fn culprit_name(line: &CounterIncrease, kind: &str) -> String {
 /// Only for threads that may run nowhere else is it known where they ran.
 fn threads(now: &DisplayData, scope: &CpuSet, found: &mut BTreeMap<String, CulpritRow>) {
     let known = now.scene.threads.iter();
-    let known: BTreeMap<u32, &IsolatedThread> = known.map(|thread| (thread.tid, thread)).collect();
+    let known: BTreeMap<u32, &IsolatedThread> = known.map(|thread| (thread.tid, thread)).into_map();
     for one in now.ran().iter().filter(|one| one.times > 0) {
         let Some(thread) = known.get(&one.tid) else {
             continue;

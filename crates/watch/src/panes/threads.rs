@@ -4,7 +4,7 @@ use super::Pane;
 use crate::rates::{per_second, short};
 use crate::row::{PaneRow, StyledText, Tone, name, piece};
 use crate::{DisplayData, IsolatedThread, PresenceReason, ThreadRuntime, ViewState};
-use machine::CpuSet;
+use machine::{CpuSet, MapEntries};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
@@ -44,7 +44,7 @@ fn place(place: PresenceReason) -> (&'static str, Tone) {
 
 fn rows<'a>(now: &'a DisplayData<'a>, view: &ViewState, sort: usize, _: usize) -> Vec<PaneRow<'a>> {
     let scope = now.scope(view.scope);
-    let ran: BTreeMap<u32, ThreadRuntime> = now.ran().iter().map(|one| (one.tid, *one)).collect();
+    let ran: BTreeMap<u32, ThreadRuntime> = now.ran().iter().map(|one| (one.tid, *one)).into_map();
     let touches = |thread: &&IsolatedThread| {
         let on = thread.cpu.is_some_and(|cpu| scope.contains(cpu));
         on || thread

@@ -1,7 +1,7 @@
 //! Locates a CPU in the drawing: the lines, and their labels.
 
 use crate::style::bytes;
-use machine::{Cpu, CpuSet, Machine};
+use machine::{Cpu, CpuSet, Machine, MapEntries};
 use std::collections::BTreeMap;
 
 /// The location of a line. `None` is unknown.
@@ -31,7 +31,7 @@ pub(super) fn lines<'a>(cpus: &[&'a Cpu], place_of: impl Fn(&Cpu) -> CpuLocation
     places
         .into_iter()
         .map(|(place, cpus)| (key(&place, &cpus), (place, cpus)))
-        .collect()
+        .into_map()
 }
 
 pub(super) fn full_place(cpu: &Cpu) -> CpuLocation {

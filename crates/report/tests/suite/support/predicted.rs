@@ -93,6 +93,7 @@ pub fn prediction() -> Prediction {
         unlisted_gaps: 0,
         others: None,
         base_latency_ns: None,
+        untraced: None,
         now: outcome(1_180_000.0, 251.0, 350_000),
         changes: vec![
             all,

@@ -2,7 +2,7 @@
 
 use blame::{
     BlameResult, Class, Confidence, CpuAnswer, Culprit, Gap, GapSource, GapStory, Interruption, InterruptionSubject,
-    Link, StoryPiece,
+    Link, StoryPiece, TransitionTimes,
 };
 use measure::Environment;
 use report::{BlamePage, Tracers};
@@ -104,6 +104,7 @@ pub fn answer(name: &str) -> BlameResult {
                 story(1_500_000_000, &[(3_000, Some(2))]),
             ],
             stories_left_out: 1,
+            transitions: TransitionTimes::default(),
         }],
     }
 }
