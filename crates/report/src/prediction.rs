@@ -92,8 +92,8 @@ fn evidence(text: &mut ReportText, prediction: &Prediction) {
     });
     let trace = prediction.untraced.map_or_else(String::new, |shares| {
         format!(
-            " Without the trace, short gaps took {:.0}% of the time, and there were {:.0}% of the gaps from 10 us; the \
-             ranges include that.",
+            " A second without the trace had {:.0}% of the time in gaps below 100 us, and {:.0}% of the gaps from 10 us; \
+             the ranges include that.",
             shares.stolen * 100.0,
             shares.gaps_10us * 100.0
         )

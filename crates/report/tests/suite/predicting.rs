@@ -59,8 +59,7 @@ fn what_is_left_without_the_trace_is_shown_where_it_was_measured() {
         gaps_10us: 0.6,
     });
     let text = prediction_text(&measured, Style::Plain).replace("\n  ", " ");
-    let line =
-        "Without the trace, short gaps took 91% of the time, and there were 60% of the gaps from 10 us; the ranges";
+    let line = "A second without the trace had 91% of the time in gaps below 100 us, and 60% of the gaps from 10 us;";
     assert!(text.contains(line), "{text}");
 }
 
