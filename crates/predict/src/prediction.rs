@@ -251,13 +251,16 @@ impl<'a> Watch<'a> {
         let cpus = self.input.answer.cpus.iter().zip(&self.times).zip(&self.row_times);
         for (at, ((cpu, time), row_times)) in cpus.enumerate() {
             let removed: Vec<bool> = (0..cpu.interruptions.len()).map(|row| is_removed(at, row)).collect();
+            let mut remaining = Vec::new();
+            for_each_remaining(&cpu.stories, &removed, cpu.transitions, |gap| remaining.push(gap));
+            let left_ns = sum(remaining.iter().map(|gap| gap.length_ns));
             let time = WatchTime {
-                exposure: exposure(row_times, &removed, time.duration_ns),
+                exposure: exposure(row_times, left_ns, time.duration_ns),
                 ..*time
             };
-            for_each_remaining(&cpu.stories, &removed, cpu.transitions, |gap| {
-                sums.add(gap, time, self.input.threshold_ns)
-            });
+            for gap in remaining {
+                sums.add(gap, time, self.input.threshold_ns);
+            }
         }
         sums
     }
@@ -387,12 +390,12 @@ fn sum(numbers: impl Iterator<Item = u64>) -> u64 {
     numbers.fold(0, u64::saturating_add)
 }
 
-/// How much more time of a CPU shows gaps without a known cause if these rows are removed.
-fn exposure(row_times: &[u64], is_removed: &[bool], watched_ns: u64) -> f64 {
-    let explained_ns = sum(row_times.iter().zip(is_removed).map(|(time_ns, _)| *time_ns));
-    let of_removed = row_times.iter().zip(is_removed).filter(|(_, removed)| **removed);
-    let removed_ns = sum(of_removed.map(|(time_ns, _)| *time_ns));
-    1.0 + removed_ns as f64 / watched_ns.saturating_sub(explained_ns).max(1) as f64
+/// How much more time of a CPU shows gaps without a known cause if its gaps are this long together.
+fn exposure(row_times: &[u64], left_ns: u64, watched_ns: u64) -> f64 {
+    let (_, explained) = row_times.split_last().unwrap_or((&0, &[]));
+    let free_ns = watched_ns.saturating_sub(sum(explained.iter().copied()));
+    let removed_ns = sum(row_times.iter().copied()).saturating_sub(left_ns);
+    1.0 + removed_ns as f64 / free_ns.max(1) as f64
 }
 
 /// The time of each row in the listed gaps, and last the time without a row.

@@ -137,6 +137,43 @@ mod tests {
     }
 
     #[test]
+    fn what_remains_is_within_the_gap_and_in_order() {
+        let mut state = 7_u64;
+        let mut below = |limit: u64| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % limit
+        };
+        let mut removed_parts = 0;
+        for _ in 0..20_000 {
+            let mut at = 100 + below(9);
+            let mut pieces = Vec::new();
+            for _ in 0..=below(6) {
+                let end = at + 1 + below(12);
+                pieces.push((at, end, [None, Some(0), Some(1)][below(3) as usize]));
+                at = end;
+            }
+            let gap = (pieces[0].0, at);
+            let (in_ns, out_ns) = (below(7), below(4));
+            let mut last = gap.0;
+            for_each_remaining(
+                &[story(&pieces)],
+                &[true, false],
+                TransitionTimes { in_ns, out_ns },
+                |left| {
+                    let end = left.start_ns + left.length_ns;
+                    assert!(last <= left.start_ns && end <= gap.1, "{pieces:?}: {left:?}");
+                    assert!(left.way_ns < left.length_ns, "{pieces:?}: {left:?}");
+                    removed_parts += left.start_ns - last;
+                    last = end;
+                },
+            );
+        }
+        assert!(removed_parts > 20_000, "{removed_parts}");
+    }
+
+    #[test]
     fn what_remains_keeps_its_place() {
         let pieces = [
             (100, 110, Some(0)),
