@@ -2,7 +2,7 @@
 
 use super::{FuzzTarget, owned, text};
 use blame::CureContext;
-use predict::{ChangeSelection, PredictionInput, WatchOrigin, predict};
+use predict::{ChangeSelection, PredictionInput, UntracedShares, WatchOrigin, predict};
 
 pub const TARGET: FuzzTarget = FuzzTarget {
     name: "gap_recordings",
@@ -30,7 +30,11 @@ pub const TARGET: FuzzTarget = FuzzTarget {
             origin: WatchOrigin::Now,
             others: None,
             base_latency_ns: None,
-            untraced: None,
+            untraced: Some(UntracedShares {
+                stolen: 0.9,
+                gaps: 0.8,
+                gaps_10us: 0.5,
+            }),
         };
         let Ok(prediction) = predict(&input) else {
             return;

@@ -155,7 +155,11 @@ fn watched(
     let context = context.ok_or_else(|| Failure::bug("a watch without its gaps", "only the longest were listed"))?;
     let mut notes: Vec<String> = report.findings.iter().map(note_text).collect();
     notes.extend(report.trace_notes(None));
-    let untraced = match untraced::shares(session, &report.answer, watch.policy) {
+    let shares = match report.is_complete {
+        true => untraced::shares(session, &report.answer, watch.policy),
+        false => Ok(None),
+    };
+    let untraced = match shares {
         Ok(shares) => shares,
         Err(error) => {
             let reason = error.reason();

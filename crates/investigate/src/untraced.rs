@@ -11,6 +11,9 @@ use std::time::Duration;
 /// The length of a measurement.
 const TIME: Duration = Duration::from_secs(1);
 
+/// A share of fewer gaps per second would be chance.
+const ENOUGH_GAPS: f64 = 30.0;
+
 /// The median latency of wake-ups, on the slowest of these CPUs: most wake-ups meet no gap. `None` if a signal ended the run.
 ///
 /// # Errors
@@ -39,7 +42,9 @@ pub(crate) fn shares(
         }
         request
     })?;
-    Ok(compared(answer, &untraced.threads))
+    let is_whole = |thread: &ThreadResult| thread.missed == 0 && u128::from(thread.duration_ns) >= TIME.as_nanos();
+    let is_whole = untraced.complete && untraced.threads.iter().all(is_whole);
+    Ok(compared(answer, &untraced.threads).filter(|_| is_whole))
 }
 
 fn measured<'a>(
@@ -72,14 +77,14 @@ fn compared(answer: &BlameResult, untraced: &[ThreadResult]) -> Option<UntracedS
             thread.duration_ns,
         )?;
     }
-    let share = |of: fn(&GapRates) -> f64| match of(&with) {
-        0.0 => 1.0,
-        with => (of(&without) / with).min(1.0),
+    let share = |gaps: f64, of: fn(&GapRates) -> f64| match gaps < ENOUGH_GAPS {
+        true => 1.0,
+        false => (of(&without) / of(&with)).min(1.0),
     };
     Some(UntracedShares {
-        stolen: share(|rates| rates.short_ns),
-        gaps: share(|rates| rates.gaps),
-        gaps_10us: share(|rates| rates.gaps_10us),
+        stolen: share(with.short, |rates| rates.short_ns),
+        gaps: share(with.gaps, |rates| rates.gaps),
+        gaps_10us: share(with.gaps_10us, |rates| rates.gaps_10us),
     })
 }
 
@@ -88,6 +93,7 @@ fn compared(answer: &BlameResult, untraced: &[ThreadResult]) -> Option<UntracedS
 struct GapRates {
     /// The time in short gaps, in nanoseconds.
     short_ns: f64,
+    short: f64,
     gaps: f64,
     gaps_10us: f64,
 }
@@ -97,11 +103,10 @@ impl GapRates {
     fn add(&mut self, lengths_ns: impl Iterator<Item = u64>, duration_ns: u64) -> Option<()> {
         let per_s = (duration_ns > 0).then(|| 1e9 / duration_ns as f64)?;
         for length_ns in lengths_ns {
-            self.short_ns += if length_ns < SHORT_NS {
-                length_ns as f64 * per_s
-            } else {
-                0.0
-            };
+            if length_ns < SHORT_NS {
+                self.short_ns += length_ns as f64 * per_s;
+                self.short += per_s;
+            }
             self.gaps += per_s;
             self.gaps_10us += if length_ns >= 10_000 { per_s } else { 0.0 };
         }
@@ -152,24 +157,29 @@ mod tests {
 
     #[test]
     fn shares_are_those_of_a_second() {
-        // In two seconds 8 gaps of 11 us and a long one, in one second 4 of 8 us.
-        let watch = traced(&[&[11_000; 8][..], &[5_000_000]].concat(), 0);
-        let expected = UntracedShares {
-            stolen: 8.0 / 11.0,
-            gaps: 4.0 / 4.5,
-            gaps_10us: 0.0,
-        };
-        let second = untraced(3, &[8_000; 4], 4);
-        assert_eq!(compared(&watch, &second), Some(expected));
+        // In two seconds 80 gaps of 11 us and a long one, in one second 40 of 8 us.
+        let watch = traced(&[&[11_000; 80][..], &[5_000_000]].concat(), 0);
+        let second = untraced(3, &[8_000; 40], 40);
+        let found = compared(&watch, &second).unwrap();
+        let expected = [8.0 / 11.0, 40.0 / 40.5, 0.0];
+        for (found, expected) in [found.stolen, found.gaps, found.gaps_10us].into_iter().zip(expected) {
+            assert!((found - expected).abs() < 1e-9, "{found}: {expected}");
+        }
         let no_less = UntracedShares {
             stolen: 1.0,
             gaps: 1.0,
             gaps_10us: 1.0,
         };
-        assert_eq!(compared(&watch, &untraced(3, &[20_000; 6], 6)), Some(no_less));
+        assert_eq!(compared(&watch, &untraced(3, &[20_000; 60], 60)), Some(no_less));
         assert_eq!(compared(&traced(&[], 0), &second), Some(no_less));
-        assert_eq!(compared(&watch, &untraced(3, &[8_000; 4], 5)), None, "a gap is missing");
-        assert_eq!(compared(&watch, &untraced(2, &[8_000; 4], 4)), None, "another CPU");
-        assert_eq!(compared(&traced(&[11_000], 1), &second), None);
+        let few = compared(&traced(&[11_000; 40], 0), &untraced(3, &[], 0));
+        assert_eq!(few, Some(no_less), "20 gaps per second are too few");
+        assert_eq!(
+            compared(&watch, &untraced(3, &[8_000; 40], 41)),
+            None,
+            "a gap is missing"
+        );
+        assert_eq!(compared(&watch, &untraced(2, &[8_000; 40], 40)), None, "another CPU");
+        assert_eq!(compared(&traced(&[11_000; 80], 1), &second), None);
     }
 }

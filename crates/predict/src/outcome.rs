@@ -112,21 +112,8 @@ pub(crate) struct WatchScale {
     pub(crate) watched_ns: u64,
     /// The longest gap of the watch, before any change.
     pub(crate) longest_ns: u64,
-    /// What is left of each sum without the trace.
-    pub(crate) untraced: BlockSums,
-    /// The stolen time of the watch without any change that is due to the trace, in nanoseconds.
-    pub(crate) trace_ns: f64,
-}
-
-/// [`WatchScale::untraced`] if it was not measured.
-pub(crate) const TRACED: BlockSums = [1.0; 1 + SIZES_NS.len()];
-
-impl WatchScale {
-    /// The lower end of a sum without the trace. No change adds to the stolen time that is due to it.
-    fn without_trace(self, at: usize, low: f64) -> f64 {
-        let most = if at == 0 { self.trace_ns } else { f64::INFINITY };
-        low - (low * (1.0 - self.untraced[at])).min(most)
-    }
+    /// The part of each sum, before any change, that is due to the trace.
+    pub(crate) trace: BlockSums,
 }
 
 impl WatchScale {
@@ -156,12 +143,13 @@ pub(crate) fn outcome(sums: &WatchSums, upper: Option<&WatchSums>, scale: WatchS
         true => low,
         false => ranges(&sums.least),
     };
-    let range = |at: usize| {
-        (
-            scale.without_trace(at, low[at].0.min(least[at].0)),
-            high[at].1.max(more[at]),
-        )
-    };
+    // Which of the gaps that a change leaves are due to the trace is not known, so all may be.
+    let mut lows: BlockSums = std::array::from_fn(|at| (low[at].0.min(least[at].0) - scale.trace[at]).max(0.0));
+    // Gaps from a larger size on are among those from a smaller one on.
+    for at in (1..SIZES_NS.len()).rev() {
+        lows[at] = lows[at].max(lows[at + 1]);
+    }
+    let range = |at: usize| (lows[at], high[at].1.max(low[at].1).max(more[at]));
     let mut lengths = sums.lengths.clone();
     lengths.sort_unstable_by_key(|(length_ns, _)| *length_ns);
     Outcome {
@@ -296,30 +284,23 @@ mod tests {
     #[test]
     fn lower_ends_are_without_the_trace() {
         let mut sums = WatchSums::new();
-        sums.blocks = vec![[20_000.0, 2.0, 1.0, 0.0, 0.0]; 40];
+        sums.blocks = vec![[20_000.0, 2.0, 1.0, 1.0, 0.0]; 40];
         sums.least.clone_from(&sums.blocks);
-        let outcome_of = |untraced, trace_ns| {
+        let lows = |trace| {
             let scale = WatchScale {
                 watched_ns: 1_000_000_000,
                 longest_ns: 15_000,
-                untraced,
-                trace_ns,
+                trace,
             };
-            outcome(&sums, None, scale)
+            let outcome = outcome(&sums, None, scale);
+            let rates = outcome.gap_rates.iter().map(|rate| rate.per_s.low);
+            (outcome.stolen_ns_per_s.low, rates.collect::<Vec<_>>())
         };
-        let shares = [0.9, 1.0, 0.5, 1.0, 1.0];
-        let (seen, untraced) = (outcome_of(TRACED, 0.0), outcome_of(shares, 1e6));
-        let lower = |estimate: Estimate, share: f64| Estimate {
-            low: estimate.low * share,
-            ..estimate
-        };
-        assert_eq!(untraced.stolen_ns_per_s, lower(seen.stolen_ns_per_s, 0.9));
-        let few = outcome_of(shares, 8_000.0).stolen_ns_per_s;
-        assert_eq!(few, lower(seen.stolen_ns_per_s, 0.99), "most of it is in long gaps");
-        let rates = |outcome: &Outcome| outcome.gap_rates.iter().map(|rate| rate.per_s).collect::<Vec<_>>();
-        let (seen, untraced) = (rates(&seen), rates(&untraced));
-        assert_eq!((seen[1].low, seen[1].value), (40.0, 40.0));
-        assert_eq!(untraced, [seen[0], lower(seen[1], 0.5), seen[2], seen[3]]);
+        assert_eq!(lows(BlockSums::default()), (800_000.0, vec![80.0, 40.0, 40.0, 0.0]));
+        let trace = [90_000.0, 50.0, 10.0, 0.0, 0.0];
+        let of_larger = "a size includes the larger ones";
+        assert_eq!(lows(trace), (710_000.0, vec![40.0, 40.0, 40.0, 0.0]), "{of_larger}");
+        assert_eq!(lows([1e9, 100.0, 10.0, 15.0, 0.0]), (0.0, vec![30.0, 30.0, 25.0, 0.0]));
     }
 
     #[test]
@@ -327,8 +308,7 @@ mod tests {
         let scale = WatchScale {
             watched_ns: 10_000_000_000,
             longest_ns: 50_000,
-            untraced: TRACED,
-            trace_ns: 0.0,
+            trace: BlockSums::default(),
         };
         let empty = outcome(&WatchSums::new(), None, scale);
         assert_eq!(

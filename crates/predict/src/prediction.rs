@@ -3,7 +3,7 @@
 use crate::blocks::{BLOCKS, WatchSums, WatchTime, ranges, totals};
 use crate::change::{Cures, Proposal, ProposalKind, ProposedChange, moves};
 use crate::input::{ChangeSelection, OtherCpus, PredictionInput, SHORT_NS, UntracedShares};
-use crate::outcome::{Estimate, Outcome, TRACED, WatchScale, outcome};
+use crate::outcome::{Estimate, Outcome, WatchScale, outcome};
 use crate::removal::for_each_remaining;
 use blame::{BlameResult, Confidence, CpuAnswer, Cure, CureAction, Interruption, intent_includes};
 use machine::CpuSet;
@@ -50,8 +50,8 @@ pub struct Prediction {
     /// The median latency of wake-ups of a real-time thread (FIFO 80) in a second without a trace, in nanoseconds. Most of
     /// them meet no gap, so delays come in addition. `None` if it was not measured, as for a recording.
     pub base_latency_ns: Option<u64>,
-    /// What is left without the trace, from a second without it. The lower ends of ranges are without the trace. `None` if it
-    /// was not measured, as for a recording.
+    /// What is left without the trace, from a second without it. The lower ends of stolen time, and of the gaps from 0 and from
+    /// 10 us on, are reduced by the rest. `None` if it was not measured, as for a recording.
     pub untraced: Option<UntracedShares>,
     /// Without any change.
     pub now: Outcome,
@@ -218,18 +218,25 @@ impl<'a> Watch<'a> {
             scale: WatchScale {
                 watched_ns: sum(times.iter().map(|time| time.duration_ns)),
                 longest_ns: 0,
-                untraced: input.untraced.map_or(TRACED, |shares| {
-                    [shares.stolen, shares.gaps, shares.gaps_10us, 1.0, 1.0]
-                }),
-                trace_ns: input
-                    .untraced
-                    .map_or(0.0, |shares| short_ns(input.answer) as f64 * (1.0 - shares.stolen)),
+                trace: Default::default(),
             },
             times,
             row_times: input.answer.cpus.iter().map(row_times).collect(),
             now: WatchSums::new(),
         };
         watch.now = watch.without(&|_, _| false);
+        if let Some(shares) = input.untraced {
+            let [_, gaps, gaps_10us, ..] = totals(&watch.now.blocks);
+            let short_ns = short_ns(input.answer) as f64;
+            let sums = [
+                (short_ns, shares.stolen),
+                (gaps, shares.gaps),
+                (gaps_10us, shares.gaps_10us),
+            ];
+            for (trace, (sum, share)) in watch.scale.trace.iter_mut().zip(sums) {
+                *trace = sum * (1.0 - share);
+            }
+        }
         watch.scale.longest_ns = watch
             .now
             .lengths

@@ -7,7 +7,7 @@ use blame::{Gap, GapStory, StoryPiece, TransitionTimes};
 pub(crate) struct RemainingGap {
     pub(crate) start_ns: u64,
     pub(crate) length_ns: u64,
-    /// The part of it that was added for ways in and out.
+    /// The part of it that takes the place of removed interruptions: ways in and out.
     pub(crate) way_ns: u64,
     /// Whether none of it has a known cause.
     pub(crate) is_unexplained: bool,
@@ -38,6 +38,10 @@ pub(crate) fn for_each_remaining(
             let out_ns = open.as_ref().map_or(0, |open| open.out_ns);
             if removed_ns > in_ns.saturating_add(out_ns) {
                 open.take().into_iter().for_each(|open| pass(open.ended(out_ns)));
+            }
+            // What lay between two that are one gap now was removed.
+            if let Some(open) = &mut open {
+                open.gap.way_ns = open.gap.way_ns.saturating_add(removed_ns);
             }
             let open = open.get_or_insert_with(|| UnfinishedGap::new(start, in_ns.min(removed_ns).min(start)));
             removed_ns = 0;
@@ -129,7 +133,7 @@ mod tests {
         let near = [(100, 110, Some(1)), (110, 117, Some(0)), (117, 120, Some(1))];
         assert_eq!(
             exposed(&near),
-            [(100, 20, 20)],
+            [(100, 20, 13)],
             "the program runs at no time between them"
         );
         let apart = [(100, 110, Some(1)), (110, 118, Some(0)), (118, 120, Some(1))];

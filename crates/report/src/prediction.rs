@@ -90,7 +90,10 @@ fn evidence(text: &mut ReportText, prediction: &Prediction) {
             others.busy_share * 100.0
         )
     });
-    let trace = prediction.untraced.map_or_else(String::new, |shares| {
+    let lower = prediction
+        .untraced
+        .filter(|shares| shares.stolen.min(shares.gaps_10us) < 0.995);
+    let trace = lower.map_or_else(String::new, |shares| {
         format!(
             " A second without the trace had {:.0}% of the time in gaps below 100 us, and {:.0}% of the gaps from 10 us; \
              the ranges include that.",

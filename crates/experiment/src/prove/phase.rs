@@ -77,13 +77,11 @@ impl ProveRun<'_> {
                 }
             })
         });
-        if let Ok((report, _)) = &predicted {
-            report.notes.iter().for_each(|note| session.note(note));
-        }
         // An interrupted run has no second measurement to compare with.
         if let Ok((report, left)) = predicted
             && !self.options.stop.load(Ordering::Relaxed)
         {
+            report.notes.iter().for_each(|note| session.note(note));
             self.story.prediction = Some(report.prediction);
             self.story.predicted_isolation = Some(left);
         }

@@ -5,8 +5,8 @@ use blame::{BlameResult, Class, Confidence, CureContext, Interruption, Interrupt
 use machine::CpuSet;
 use plan::{Intent, PartitionName, Profile};
 use predict::{
-    ChangeSelection, OtherCpus, PredictedChange, Prediction, PredictionInput, ProposalKind, WatchOrigin, predict,
-    predict_partitions,
+    ChangeSelection, OtherCpus, Outcome, PredictedChange, Prediction, PredictionInput, ProposalKind, UntracedShares,
+    WatchOrigin, predict, predict_partitions,
 };
 
 /// Ticks need the boot line, the watchdog's interrupt a knob or `nohz_full=`, the balancer a partition; firmware has no cure.
@@ -65,6 +65,40 @@ fn predicted(answer: &BlameResult, context: &CureContext, selection: ChangeSelec
         ..input(answer, context)
     };
     predict(&input).unwrap()
+}
+
+#[test]
+fn lower_ends_are_lower_by_what_the_trace_adds() {
+    let (answer, context) = (mixed(), context());
+    let traced = predict(&input(&answer, &context)).unwrap();
+    let shares = UntracedShares {
+        stolen: 0.8,
+        gaps: 0.9,
+        gaps_10us: 0.5,
+    };
+    let compared = PredictionInput {
+        untraced: Some(shares),
+        ..input(&answer, &context)
+    };
+    let compared = predict(&compared).unwrap();
+    assert_eq!(compared.untraced, Some(shares));
+    let lows = |outcome: &Outcome| (outcome.stolen_ns_per_s.low, outcome.gap_rates[0].per_s.low);
+    // Per second: a fifth of 1.145 ms in gaps below 100 us, and a tenth of 251.1 gaps.
+    let less = |outcome: &Outcome| {
+        let (stolen, gaps) = lows(outcome);
+        ((stolen - 229_000.0).max(0.0), (gaps - 25.11).max(0.0))
+    };
+    for (seen, lower) in [&traced.now, &of(&traced, "partition").outcome]
+        .into_iter()
+        .zip([&compared.now, &of(&compared, "partition").outcome])
+    {
+        let (expected, found) = (less(seen), lows(lower));
+        assert!((found.0 - expected.0).abs() < 1.0, "{found:?} {expected:?}");
+        assert!((found.1 - expected.1).abs() < 0.01, "{found:?} {expected:?}");
+        assert!(lower.gap_rates[1].per_s.low < seen.gap_rates[1].per_s.low);
+        assert_eq!(lower.gap_rates[3], seen.gap_rates[3]);
+        assert_eq!(lower.stolen_ns_per_s.value, seen.stolen_ns_per_s.value);
+    }
 }
 
 fn of<'a>(prediction: &'a Prediction, name: &str) -> &'a PredictedChange {
