@@ -51,6 +51,10 @@ fn live_a_watch_is_predicted_now_and_from_its_file() {
         now["base_latency_ns"].as_u64().is_some_and(|base_ns| base_ns > 0),
         "{now}"
     );
+    // A second without a trace follows.
+    for share in ["stolen", "gaps", "gaps_10us"] {
+        assert!((0.0..=1.0).contains(&number(&now["untraced"][share])), "{now}");
+    }
     let busy = number(&now["others"]["busy_share"]);
     for change in now["changes"].as_array().unwrap() {
         let then = number(&change["others_busy_share"]);
