@@ -51,9 +51,11 @@ fn live_a_watch_is_predicted_now_and_from_its_file() {
         now["base_latency_ns"].as_u64().is_some_and(|base_ns| base_ns > 0),
         "{now}"
     );
-    // A second without a trace follows.
+    // A second without a trace follows. Where events were lost there is nothing to compare it with.
+    let is_listed = number(&now["lost_events"]) + number(&now["unlisted_gaps"]) == 0.0;
     for share in ["stolen", "gaps", "gaps_10us"] {
-        assert!((0.0..=1.0).contains(&number(&now["untraced"][share])), "{now}");
+        let is_share = || (0.0..=1.0).contains(&number(&now["untraced"][share]));
+        assert!(!is_listed || is_share(), "{now}");
     }
     let busy = number(&now["others"]["busy_share"]);
     for change in now["changes"].as_array().unwrap() {
