@@ -34,7 +34,7 @@ pub struct PredictionInput<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct UntracedShares {
-    /// Of the time in gaps shorter than [`SHORT_NS`].
+    /// Of the time in gaps shorter than 100 us.
     pub stolen: f64,
     /// Of the number of gaps.
     pub gaps: f64,
