@@ -9,6 +9,9 @@ use machine::{CpuSet, Hierarchy};
 use plan::{Action, Change, Intent, IntentKind, partition_path};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// The reason of a layer that belongs to a lease.
+pub const LEASE_REASON: &str = "lease";
+
 /// How far a layer got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LayerState {
@@ -196,6 +199,12 @@ impl ApplyLayer<'_> {
     #[must_use]
     pub fn is_partition(&self) -> bool {
         self.intent.kind == IntentKind::Partition
+    }
+
+    /// Whether it is a lease, which ends with its owner.
+    #[must_use]
+    pub fn is_lease(&self) -> bool {
+        self.reason == LEASE_REASON
     }
 
     /// Its change with this identifier.

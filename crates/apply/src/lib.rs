@@ -52,7 +52,7 @@ pub use entry::{ChangeEntry, entries_summary, entries_text};
 pub use error::ApplyError;
 pub use fingerprint::{Fingerprint, TaskPlacement};
 pub use journal::{DurableStorage, History, Journal, JournalState, Storage, history};
-pub use layers::{ApplyLayer, LayerState, isolated, layers};
+pub use layers::{ApplyLayer, LEASE_REASON, LayerState, isolated, layers};
 pub use live::Host;
 pub use parcel::{Arrival, MoveContext, MovePurpose, MoveUnit, PlannedMove, ThreadMove};
 pub use partition_tasks::{PartitionTasks, TaskDestination};

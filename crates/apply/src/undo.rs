@@ -42,7 +42,7 @@ pub enum Force {
 /// Which apply is undone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UndoTarget<'a> {
-    /// The last one.
+    /// The last one that is no lease: a lease belongs to its owner.
     Last,
     /// All of them.
     All,
@@ -272,7 +272,8 @@ fn next_layer(journal: &Journal, which: UndoTarget, undone: &UndoOutcome) -> Res
     let live = || layers.iter().rev().filter(|layer| layer.is_live());
     let leftover = live().find(|layer| layer.state != LayerState::InForce);
     let selected = match which {
-        UndoTarget::Last | UndoTarget::All => live().next(),
+        UndoTarget::Last => live().find(|layer| !layer.is_lease()),
+        UndoTarget::All => live().next(),
         UndoTarget::Named(name) => live().find(|layer| layer.intent.name.as_str() == name),
         UndoTarget::Because(reason) => live().find(|layer| layer.reason == reason),
         UndoTarget::Guarded(token) => live().find(|layer| layer.guard == Some(token)),

@@ -80,6 +80,15 @@ verbs! {
     run => Run,
     /// Move running tasks into the partition, or back
     r#move => Move,
+    /// Lease CPUs of the pool to a process, unit, container or virtual machine
+    ///
+    /// The CPUs are a partition of their own. It is undone when the owner ends, by the next command that changes
+    /// something, or at once while `watch --daemon` runs.
+    lease => Lease,
+    /// Show the pool, the leases and the requests that wait
+    leases => Leases,
+    /// End a lease; its partition is undone
+    release => Release,
     /// Print a completion script for a shell
     completions => Completions,
     /// Write the man pages of all commands to a directory
@@ -93,7 +102,7 @@ verbs! {
 }
 
 /// The commands by what they are for, as `--help` lists them.
-const GROUPS: [(&str, &[&str]); 5] = [
+const GROUPS: [(&str, &[&str]); 6] = [
     (
         "Look",
         &["status", "inspect", "cpus", "explain", "snapshot", "diff", "history"],
@@ -102,6 +111,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
         "Isolate",
         &["plan", "predict", "apply", "confirm", "run", "move", "undo"],
     ),
+    ("Lease", &["lease", "leases", "release"]),
     ("Verify", &["check", "blame", "watch", "prove"]),
     ("Measure", &["measure", "trace", "report", "compare", "study"]),
     ("Persist and install", &["boot", "completions", "man"]),

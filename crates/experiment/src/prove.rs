@@ -195,7 +195,7 @@ impl ProveRun<'_> {
             stop: self.options.stop,
         };
         self.steps.run("isolate", || {
-            let applied = apply::apply(&changing.host, changing.state(), &request)?;
+            let applied = apply::apply(&*changing.host, changing.state(), &request)?;
             match applied.in_force {
                 false => Ok(applied),
                 // A partition that a user applied on purpose is not undone here.

@@ -236,7 +236,7 @@ impl RunPartition {
             guard: Some(guard.token()),
             stop,
         };
-        match apply::apply(&changing.host, changing.state(), &request) {
+        match apply::apply(&*changing.host, changing.state(), &request) {
             Ok(_) => Ok(RunPartition {
                 guard,
                 housekeeping: plan.housekeeping,

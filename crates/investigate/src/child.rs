@@ -5,6 +5,7 @@ use machine::{CpuSet, Machine};
 use root::process::{self, ChildState};
 use root::{Failure, Status};
 use session::{Session, cpuset_entry, partition};
+use std::collections::BTreeMap;
 use std::io::{PipeReader, PipeWriter, Read as _, Write as _};
 use std::time::{Duration, Instant};
 
@@ -71,7 +72,7 @@ pub fn start(
             // The parent has exited, and has reported the reason.
             std::process::exit(i32::from(Status::Failed.code()));
         }
-        let error = partition::become_program(&options.command);
+        let error = partition::become_program(&options.command, &BTreeMap::new());
         let _ = report.write_all(&[NOT_STARTED]);
         return Err(error);
     };

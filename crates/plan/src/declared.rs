@@ -11,6 +11,10 @@
 //! owner = "ana:audio"
 //! boot = true
 //!
+//! [pool]
+//! cpus = "4-7"
+//! reserve = 1
+//!
 //! [watch]
 //! alert = ["/usr/local/bin/page"]
 //! repair = true
@@ -19,11 +23,13 @@
 
 mod edit;
 mod parse;
+mod pool;
 mod watching;
 mod webhook;
 
 pub use edit::{add, set_boot_flag};
-pub use parse::{parse, watching};
+pub use parse::{parse, pool, watching};
+pub use pool::PoolSettings;
 pub use watching::{Repair, WatchSettings};
 pub use webhook::Webhook;
 

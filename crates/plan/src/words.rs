@@ -3,7 +3,8 @@
 use machine::CpuSet;
 
 /// CPUs as a list; `none` without any.
-pub(crate) fn cpus_or_none(set: &CpuSet) -> String {
+#[must_use]
+pub fn cpus_or_none(set: &CpuSet) -> String {
     match set.is_empty() {
         true => "none".to_owned(),
         false => set.to_string(),

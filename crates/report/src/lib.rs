@@ -20,6 +20,7 @@ mod finding_blocks;
 mod history;
 mod inspect;
 mod kernel_threads;
+mod leases;
 mod measurement;
 mod page;
 mod plan;
@@ -57,6 +58,9 @@ pub use diff::{DIFF_SCHEMA, diff_json, diff_text, diff_verdict};
 pub use history::{HistoryReport, JournalSummary};
 pub use inspect::{INSPECT_SCHEMA, InspectView, PartDetail, inspect_json, inspect_text, isolated_cpus};
 pub use kernel_threads::{KERNEL_THREADS, KernelThread, Movability, kernel_thread};
+pub use leases::{
+    LeaseSummary, LeasesReport, PoolSummary, WaitingSummary, lease_next, lease_verdict, partition_environment,
+};
 pub use measurement::{Histograms, measurement_html, measurement_text};
 pub use plan::{PLAN_SCHEMA, findings_text, plan_json, plan_text, plan_verdict, promise, shared_owners};
 pub use prediction::{PREDICT_SCHEMA, PredictionDocument, change_remarks, prediction_text, prediction_verdict};

@@ -53,5 +53,9 @@ pub(crate) trait FileQueries {
 
     fn kind(&self, path: &str) -> Result<Option<PathKind>, RootError>;
 
+    fn inode(&self, _path: &str) -> Result<Option<u64>, RootError> {
+        Ok(None)
+    }
+
     fn link(&self, path: &str) -> Result<Option<String>, RootError>;
 }

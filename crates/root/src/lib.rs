@@ -292,6 +292,12 @@ impl Root {
         self.files().mode(path)
     }
 
+    /// The inode of a file, links followed: it distinguishes a cgroup from a later one of the same name, because kernfs
+    /// does not reuse its numbers. `None` if the file does not exist, and on a captured machine.
+    pub fn inode(&self, path: &str) -> Result<Option<u64>, RootError> {
+        self.files().inode(path)
+    }
+
     /// What exists at a path; `None` for nothing, and for anything that is neither file nor directory.
     pub fn kind(&self, path: &str) -> Result<Option<PathKind>, RootError> {
         self.files().kind(path)

@@ -196,6 +196,10 @@ impl FileQueries for Live {
         Ok(self.stat(path)?.and_then(|stat| kind_of(stat.st_mode)))
     }
 
+    fn inode(&self, path: &str) -> Result<Option<u64>, RootError> {
+        Ok(self.stat(path)?.map(|stat| stat.st_ino))
+    }
+
     fn link(&self, path: &str) -> Result<Option<String>, RootError> {
         match rustix::fs::readlink(self.locate(path), Vec::new()) {
             Ok(target) => Ok(Some(target.to_string_lossy().into_owned())),

@@ -1,8 +1,12 @@
 //! Takes the right to change the machine: locks the state directory and holds back signals.
 
+mod lease_sweep;
+
+pub use lease_sweep::EndedLease;
+
 use crate::Session;
 use crate::signals::SignalBlock;
-use apply::{ApplyError, Force, Host, MoveContext, UndoOutcome, UndoRequest, UndoTarget};
+use apply::{ApplyError, Force, MoveContext, System, UndoOutcome, UndoRequest, UndoTarget};
 use machine::{CpuSet, Hierarchy};
 use root::state::{Lock, LockFile, StateDir};
 use root::{Failure, RootError, Status};
@@ -17,9 +21,11 @@ pub struct ChangeLock<'s> {
     /// The session that it belongs to.
     pub session: &'s Session,
     /// The machine.
-    pub host: Host,
+    pub host: Box<dyn System>,
     /// Limits ([`apply::latency`]) and traces ([`apply::tracing`]) of dead programs that another program changed since: left alone.
     pub left: Vec<String>,
+    /// Leases that ended with their owner since the last command.
+    pub ended_leases: Vec<EndedLease>,
     state: Arc<StateDir>,
     _lock: Lock,
     // Dropped last, so that a held signal finds the lock free.
@@ -74,8 +80,9 @@ impl Session {
         let lock = lock_boot_files(&state)?;
         Ok(ChangeLock {
             session: self,
-            host: Host::new(self.writable()?.clone()),
+            host: self.system(self.writable()?),
             left: Vec::new(),
+            ended_leases: Vec::new(),
             state,
             _lock: lock,
             _held: SignalBlock::unless_watched(),
@@ -116,15 +123,15 @@ impl Session {
         self.swept(state, lock)
     }
 
-    /// Restores what killed commands had changed. If that fails, the change stays in its ledger for the next command, and
+    /// Restores what killed commands had changed, and ends leases without an owner. If that fails, the change stays in its ledger for the next command, and
     /// this command continues.
     fn swept(&self, state: Arc<StateDir>, lock: Lock) -> Result<ChangeLock<'_>, Failure> {
         let held = SignalBlock::unless_watched();
-        let host = Host::new(self.writable()?.clone());
+        let host = self.system(self.writable()?);
         let sweeps = [
-            apply::latency::sweep(&host, &*state),
-            apply::tracing::sweep(&host, &*state),
-            apply::kprobes::sweep(&host, &*state),
+            apply::latency::sweep(&*host, &*state),
+            apply::tracing::sweep(&*host, &*state),
+            apply::kprobes::sweep(&*host, &*state),
         ];
         let mut left = Vec::new();
         for swept in sweeps {
@@ -133,14 +140,18 @@ impl Session {
                 Err(error) => self.warn_of_leftovers(error),
             }
         }
-        Ok(ChangeLock {
+        let mut changing = ChangeLock {
             session: self,
             host,
             left,
+            ended_leases: Vec::new(),
             state,
             _lock: lock,
             _held: held,
-        })
+        };
+        changing.ended_leases = changing.sweep_leases();
+        self.note_ended_leases(&changing.ended_leases);
+        Ok(changing)
     }
 }
 
@@ -155,7 +166,7 @@ impl ChangeLock<'_> {
     #[must_use]
     pub fn move_context<'a>(&'a self, hierarchy: &'a Hierarchy, isolated: &'a CpuSet) -> MoveContext<'a> {
         MoveContext {
-            system: &self.host,
+            system: &*self.host,
             hierarchy,
             isolated,
         }
@@ -179,7 +190,7 @@ impl ChangeLock<'_> {
         let undo = |force| {
             let why = reason;
             let request = UndoRequest { which, force, why };
-            apply::undo(&self.host, self.state(), boot_id.as_deref(), request)
+            apply::undo(&*self.host, self.state(), boot_id.as_deref(), request)
         };
         let undone = undo(Force::No)?;
         if undone.failed.is_empty() && !undone.drift.is_empty() {

@@ -81,7 +81,13 @@ pub fn settle(
     Ok((intent, plan))
 }
 
-fn choose(request: &CpuSpec, taken: CpuSet, machine: &Machine, root: &Root) -> Result<Option<Choice>, Failure> {
+/// Chooses CPUs, none of them from `taken`. `None` for a request that names its CPUs.
+pub(crate) fn choose(
+    request: &CpuSpec,
+    taken: CpuSet,
+    machine: &Machine,
+    root: &Root,
+) -> Result<Option<Choice>, Failure> {
     let CpuSpec::Chosen {
         count,
         near: device,

@@ -3,7 +3,7 @@
 //! An unreadable journal counts as empty here. The command that has to write to it reports the error.
 
 use crate::Session;
-use apply::{ApplyLayer, CapturedStorage, Host, Journal, JournalState, PartitionStatus, System};
+use apply::{ApplyLayer, CapturedStorage, Journal, JournalState, PartitionStatus, System};
 use machine::Machine;
 use plan::Intent;
 
@@ -43,7 +43,7 @@ impl Session {
             return Some(Vec::new());
         };
         let journal = Journal::open(&*state).ok()?;
-        Some(journal.map_or_else(Vec::new, |journal| of(&Host::new(live.clone()), &journal)))
+        Some(journal.map_or_else(Vec::new, |journal| of(&*self.system(live), &journal)))
     }
 
     /// Whether the journal of this boot can be read, or does not exist. Only root can read it.

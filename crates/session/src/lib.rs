@@ -14,6 +14,7 @@ pub mod declared;
 pub mod isolation;
 mod journal;
 mod last_check;
+pub mod leasing;
 pub mod own_process;
 pub mod partition;
 pub mod policy;
@@ -25,8 +26,8 @@ mod session;
 mod signals;
 pub mod task_move;
 
-pub use change_lock::ChangeLock;
+pub use change_lock::{ChangeLock, EndedLease};
 pub use last_check::LastCheck;
 pub use recording_file::read_recording;
-pub use session::{Reporter, Session, seconds_now};
+pub use session::{Reporter, Session, SystemFactory, seconds_now};
 pub use signals::stop_flag;

@@ -8,6 +8,7 @@ use machine::{CpuSet, Hierarchy, Machine, Task, Version};
 use plan::words::did_you_mean;
 use plan::{Intent, partition_path};
 use root::{Failure, Root, Status};
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::os::unix::process::CommandExt;
@@ -181,9 +182,9 @@ pub fn join(
     }
 }
 
-/// Executes a program. Returns only if that failed, with the reason and the exit status that `env` would use.
+/// Executes a program with these additional variables. Returns only if that failed, with the reason and the exit status that `env` would use.
 #[must_use]
-pub fn become_program(command: &[OsString]) -> Failure {
+pub fn become_program(command: &[OsString], variables: &BTreeMap<&'static str, String>) -> Failure {
     let Some((program, arguments)) = command.split_first() else {
         return Failure::usage(
             "no program was named",
@@ -191,7 +192,10 @@ pub fn become_program(command: &[OsString]) -> Failure {
             "write it after --",
         );
     };
-    let error = std::process::Command::new(program).args(arguments).exec();
+    let error = std::process::Command::new(program)
+        .args(arguments)
+        .envs(variables)
+        .exec();
     let (code, next) = match error.kind() {
         ErrorKind::NotFound => (127, "check the name, or give its full path"),
         _ => (126, "check that it is an executable file for this machine"),

@@ -108,7 +108,7 @@ impl LatencyHold {
     fn end(self, session: &Session) {
         let LatencyHold::PerCpu(own) = self else { return };
         let left = session.lock_existing().and_then(|changing| match changing {
-            Some(changing) => Ok(apply::latency::release_own(&changing.host, changing.state(), own)?),
+            Some(changing) => Ok(apply::latency::release_own(&*changing.host, changing.state(), own)?),
             None => Ok(Vec::new()),
         });
         match left {
@@ -191,7 +191,7 @@ impl<'s> PreparedRun<'s> {
         let microseconds = u32::try_from(time.as_micros()).unwrap_or(u32::MAX);
         let cpus = self.cpus();
         if let Some(own) = own
-            && apply::latency::hold(&changing.host, changing.state(), own, microseconds, &cpus)?
+            && apply::latency::hold(&*changing.host, changing.state(), own, microseconds, &cpus)?
                 == LatencyLimitResult::PerCpu
         {
             return Ok(LatencyHold::PerCpu(own));
@@ -220,7 +220,8 @@ impl<'s> PreparedRun<'s> {
                 ..error
             })?;
         // The exec closes the pipe, which notifies the parent that everything is in place.
-        Err(partition::become_program(&options.command))
+        let variables = report::partition_environment(&options.partition, &self.cpus());
+        Err(partition::become_program(&options.command, &variables))
     }
 
     /// Sets the placement first, then process attributes, and the user last, because that user may set none of these.

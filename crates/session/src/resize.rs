@@ -50,10 +50,10 @@ pub fn make_room(
         path: &partition.path,
         cpus: &partition.cpus,
     };
-    let partition_tasks = PartitionTasks::of(&changing.host, journal.records(), partition.version, dwelling)?;
+    let partition_tasks = PartitionTasks::of(&*changing.host, journal.records(), partition.version, dwelling)?;
     drop(journal);
     let undone = begin(
-        &changing.host,
+        &*changing.host,
         changing.state(),
         name,
         &new_intent.cpus,
@@ -125,7 +125,7 @@ impl FormerPartition {
             )
         });
         applied.findings.extend(trouble);
-        for task in self.partition_tasks.without_policy(&changing.host) {
+        for task in self.partition_tasks.without_policy(&*changing.host) {
             let message = format!("{task} could not be given its previous policy");
             applied
                 .findings
@@ -163,7 +163,7 @@ impl FormerPartition {
             why: "resize",
         };
         Ok(apply::undo(
-            &changing.host,
+            &*changing.host,
             changing.state(),
             boot_id.as_deref(),
             request,
@@ -184,7 +184,7 @@ impl FormerPartition {
             guard: None,
             stop: &AtomicBool::new(false),
         };
-        let mut applied = apply::apply_resized(&changing.host, changing.state(), &request)?;
+        let mut applied = apply::apply_resized(&*changing.host, changing.state(), &request)?;
         self.move_back(changing, &machine, &mut applied, &self.intent)?;
         Ok(applied)
     }

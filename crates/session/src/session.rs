@@ -1,5 +1,6 @@
 //! Defines the machine that a command works on, and the location of its state.
 
+use apply::{Host, System};
 use machine::Machine;
 use root::state::{LIB_DIR, RUN_DIR, StateDir};
 use root::{Failure, Live, Root, RootError, Status};
@@ -18,10 +19,14 @@ pub trait Reporter: Sync {
     fn error(&self, failure: &Failure);
 }
 
+/// Makes the access by which a machine is changed.
+pub type SystemFactory = fn(&Live) -> Box<dyn System>;
+
 /// The machine that a command works on: the running one, a captured one, or a directory that stands in for one.
 pub struct Session {
     root: Arc<Root>,
     live: Option<Live>,
+    factory: SystemFactory,
     reporter: &'static dyn Reporter,
     state: Mutex<Option<Arc<StateDir>>>,
     machine: Mutex<Option<Machine>>,
@@ -40,6 +45,12 @@ impl Session {
         Session::new(Arc::new(Root::of(&live)), Some(live), reporter)
     }
 
+    /// Changes the machine through another access: tests have a simulated kernel.
+    #[must_use]
+    pub fn with_system(self, factory: SystemFactory) -> Session {
+        Session { factory, ..self }
+    }
+
     /// A captured machine, with the reporter of this session.
     #[must_use]
     pub fn captured(&self, root: Root) -> Session {
@@ -49,13 +60,14 @@ impl Session {
     /// Another session on the same machine, for a thread that reads it independently.
     #[must_use]
     pub fn for_thread(&self) -> Session {
-        Session::new(Arc::clone(&self.root), self.live.clone(), self.reporter)
+        Session::new(Arc::clone(&self.root), self.live.clone(), self.reporter).with_system(self.factory)
     }
 
     fn new(root: Arc<Root>, live: Option<Live>, reporter: &'static dyn Reporter) -> Session {
         Session {
             root,
             live,
+            factory: |live| Box::new(Host::new(live.clone())),
             reporter,
             state: Mutex::default(),
             machine: Mutex::default(),
@@ -179,6 +191,11 @@ impl Session {
     /// No permission, an unsafe directory, or a captured machine.
     pub fn made_lasting_state(&self) -> Result<StateDir, Failure> {
         Ok(StateDir::create(&self.writable()?.locate(LIB_DIR))?)
+    }
+
+    /// The access by which a machine is changed.
+    pub(crate) fn system(&self, live: &Live) -> Box<dyn System> {
+        (self.factory)(live)
     }
 
     /// The file system path of a path on a machine that can be changed.

@@ -13,8 +13,8 @@ use crate::partition::{self, ActivePartition, Pins};
 use crate::policy::SchedulingPolicy;
 use crate::{ChangeLock, Session};
 use apply::{
-    Arrival, ChangeOutcome, FormerPolicy, Journal, MoveContext, MovePurpose, MoveUnit, PlannedMove, System,
-    TaskOrigins, ThreadMove,
+    Arrival, ChangeOutcome, FormerPolicy, Journal, MoveContext, MovePurpose, MoveUnit, PlannedMove, TaskOrigins,
+    ThreadMove,
 };
 use machine::{Hierarchy, Machine, Task, TaskKey, Version};
 use owners::Owners;

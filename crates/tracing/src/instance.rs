@@ -47,7 +47,7 @@ impl<'s> TraceInstance<'s> {
     ) -> Result<TraceInstance<'s>, Failure> {
         let changing = session.lock()?;
         let holder = own_key(session)?;
-        let held = apply::tracing::hold(&changing.host, changing.state(), &tracefs, holder, settings);
+        let held = apply::tracing::hold(&*changing.host, changing.state(), &tracefs, holder, settings);
         let place = held.map_err(|error| match error {
             ApplyError::Root(error) => refused(session, error),
             error => error.into(),
@@ -134,7 +134,7 @@ impl<'s> TraceInstance<'s> {
             return Ok(());
         };
         let changing = self.session.lock()?;
-        let left = apply::tracing::release_own(&changing.host, changing.state(), &self.tracefs, holder)?;
+        let left = apply::tracing::release_own(&*changing.host, changing.state(), &self.tracefs, holder)?;
         conflict(&left)
     }
 }

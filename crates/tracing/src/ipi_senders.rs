@@ -130,8 +130,8 @@ impl<'s> IpiSenders<'s> {
             return Ok(());
         };
         let changing = self.session.lock()?;
-        let missed = apply::kprobes::missed(&changing.host, &self.tracefs, &group(holder));
-        let left = apply::kprobes::release_own(&changing.host, changing.state(), &self.tracefs, holder)?;
+        let missed = apply::kprobes::missed(&*changing.host, &self.tracefs, &group(holder));
+        let left = apply::kprobes::release_own(&*changing.host, changing.state(), &self.tracefs, holder)?;
         self.report.borrow_mut().missed(&missed?.unwrap_or_default());
         crate::instance::conflict(&left)
     }
@@ -162,7 +162,7 @@ fn make(session: &Session, tracefs: &Tracefs, machine: &Machine) -> Result<(Opti
     let holder = own_key(session)?;
     let stem = blame::GROUP;
     let group = ProbeGroup { holder, stem };
-    let held = apply::kprobes::hold(&changing.host, changing.state(), tracefs, group, &probes);
+    let held = apply::kprobes::hold(&*changing.host, changing.state(), tracefs, group, &probes);
     Ok(match held {
         Ok(placed) => report_of(holder, placed),
         Err(error) => {

@@ -105,7 +105,7 @@ pub fn repair_found(session: &Session, found: &[&CheckFinding]) -> Result<Settin
             changes: &ordered(changes),
             tool: env!("CARGO_PKG_VERSION"),
         };
-        let repaired = apply::repair(&changing.host, changing.state(), &machine, request)?;
+        let repaired = apply::repair(&*changing.host, changing.state(), &machine, request)?;
         all.add(&repaired);
     }
     session.refresh();

@@ -24,6 +24,7 @@ const ORDER: &[&str] = &[
     "trace",
     "measure",
     "observe",
+    "lease",
     "apply",
     "boot",
     "plan",

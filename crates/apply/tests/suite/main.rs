@@ -16,6 +16,8 @@ mod installing;
 mod irqbalance;
 mod kprobes;
 mod latency;
+mod lease_model;
+mod leases;
 mod named_sets;
 mod newer_records;
 mod refusals;

@@ -288,8 +288,8 @@ fn apply_declaration(
         stop,
     };
     let made = match &former {
-        Some(_) => apply::apply_resized(&changing.host, changing.state(), &request),
-        None => apply::apply(&changing.host, changing.state(), &request),
+        Some(_) => apply::apply_resized(&*changing.host, changing.state(), &request),
+        None => apply::apply(&*changing.host, changing.state(), &request),
     };
     let mut applied = match made {
         Ok(applied) => applied,

@@ -4,7 +4,7 @@ mod traces;
 
 use crate::plans;
 use apply::installed::{InstalledPath, RemovalResult};
-use apply::{ApplyError, ChangeEntry, Force, UndoOutcome, UndoRequest, UndoTarget};
+use apply::{ApplyError, ChangeEntry, Force, LEASE_REASON, UndoOutcome, UndoRequest, UndoTarget};
 use experiment::reboots;
 use machine::CpuSet;
 use plan::Intent;
@@ -149,7 +149,7 @@ impl Args {
 fn undo(session: &Session, changing: &ChangeLock, which: UndoTarget, force: Force) -> Result<UndoOutcome, Failure> {
     // Programs in the partition also lose their latency limits on its CPUs.
     let mut drift = changing.left.clone();
-    match apply::latency::free(&changing.host, changing.state(), &concerned(session, which)) {
+    match apply::latency::free(&*changing.host, changing.state(), &concerned(session, which)) {
         Ok(changed) => drift.extend(changed),
         // The partition is removed anyway.
         Err(error) => session.warn_of_leftovers(error),
@@ -158,20 +158,21 @@ fn undo(session: &Session, changing: &ChangeLock, which: UndoTarget, force: Forc
     let state = changing.state();
     let why = "undo";
     let request = UndoRequest { which, force, why };
-    let mut undone = apply::undo(&changing.host, state, boot_id.as_deref(), request)?;
+    let mut undone = apply::undo(&*changing.host, state, boot_id.as_deref(), request)?;
     undone.drift.append(&mut drift);
     Ok(undone)
 }
 
 /// CPUs of the partitions that are undone; all of them where that is known only later.
 fn concerned(session: &Session, which: UndoTarget) -> CpuSet {
-    let in_force = session.in_force();
-    let goes = |intent: &&Intent| match which {
-        UndoTarget::Named(name) => intent.name.as_str() == name,
-        UndoTarget::Last => Some(*intent) == in_force.last(),
+    let in_force = session.in_force_because();
+    let last = in_force.iter().rfind(|(_, reason)| reason != LEASE_REASON);
+    let goes = |one: &&(Intent, String)| match which {
+        UndoTarget::Named(name) => one.0.name.as_str() == name,
+        UndoTarget::Last => Some(*one) == last,
         _ => true,
     };
-    CpuSet::union(in_force.iter().filter(goes).map(|intent| &intent.cpus))
+    CpuSet::union(in_force.iter().filter(goes).map(|(intent, _)| &intent.cpus))
 }
 
 /// Undoing a partition does not change the file, so `apply` or the next boot recreates it.

@@ -55,7 +55,7 @@ pub fn into_partition(tree: &CpusetTree, tids: &[u32], to: &CpusetNode) -> Resul
     };
     let taken = isolated_cpus(&partitions(&journal, tree.session.boot_id().as_deref()));
     let ground = MoveContext {
-        system: &changing.host,
+        system: &*changing.host,
         hierarchy: &tree.hierarchy,
         isolated: &taken,
     };
@@ -154,7 +154,7 @@ fn enter(tree: &CpusetTree, to: &CpusetNode) -> Result<(), CsetError> {
     let in_force = journal.as_ref().map(|journal| partitions(journal, boot_id.as_deref()));
     let in_force = in_force.unwrap_or_default();
     let ground = MoveContext {
-        system: &changing.host,
+        system: &*changing.host,
         hierarchy: &tree.hierarchy,
         isolated: &isolated_cpus(&in_force),
     };

@@ -77,7 +77,7 @@ pub fn create(
         guard: None,
         stop,
     };
-    let applied = apply::apply(&changing.host, changing.state(), &request).map_err(Failure::from)?;
+    let applied = apply::apply(&*changing.host, changing.state(), &request).map_err(Failure::from)?;
     report_applied(&applied, screen);
     screen.text(&divided(names, &plan.isolated, &plan.housekeeping));
     Ok(())

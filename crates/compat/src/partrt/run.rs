@@ -7,6 +7,7 @@ use root::{Failure, Status};
 use session::partition;
 use session::policy::{self, SchedulingPolicy};
 use session::{ChangeLock, Session};
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 
 /// The parsed command line.
@@ -55,7 +56,7 @@ pub fn run(session: &Session, words: &[String], exact: &[OsString]) -> Result<()
             Failure::new(Status::Denied, "the kernel refused the policy", why, next)
         })?;
     }
-    Err(partition::become_program(command).into())
+    Err(partition::become_program(command, &BTreeMap::new()).into())
 }
 
 impl PartrtRunOptions {

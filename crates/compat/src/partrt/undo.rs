@@ -71,7 +71,7 @@ fn undo_partition(session: &Session, name: &str) -> Result<Option<UndoOutcome>, 
     };
     let boot_id = changing.session.boot_id();
     match apply::undo(
-        &changing.host,
+        &*changing.host,
         changing.state(),
         boot_id.as_deref(),
         UndoRequest {

@@ -1,6 +1,8 @@
 //! Parses declarations. Every error gives its line.
 
-use super::{ActivationMode, BootPart, CpuSpec, Declaration, DeclarationError, MOST_BYTES, WatchSettings};
+use super::{
+    ActivationMode, BootPart, CpuSpec, Declaration, DeclarationError, MOST_BYTES, PoolSettings, WatchSettings,
+};
 use crate::words::did_you_mean;
 use crate::{Intent, KnobRefusal, PartitionName, PlacementShape, PlanRefusal, Profile};
 use machine::{CoreKind, CpuSet};
@@ -16,6 +18,7 @@ use toml::Spanned;
 struct DeclarationDocument {
     #[serde(default)]
     partition: Vec<Spanned<PartitionSection>>,
+    pool: Option<Spanned<PoolSettings>>,
     #[serde(default)]
     watch: WatchSettings,
 }
@@ -56,6 +59,18 @@ enum Arrangement {
 /// # Errors
 /// The first error, with its line.
 pub fn parse(bytes: &[u8]) -> Result<Vec<Declaration>, DeclarationError> {
+    both(bytes).map(|(declared, _)| declared)
+}
+
+/// The pool of a file; `None` if it declares none.
+///
+/// # Errors
+/// As [`parse`], for the whole file.
+pub fn pool(bytes: &[u8]) -> Result<Option<PoolSettings>, DeclarationError> {
+    both(bytes).map(|(_, pool)| pool)
+}
+
+fn both(bytes: &[u8]) -> Result<(Vec<Declaration>, Option<PoolSettings>), DeclarationError> {
     let (text, document) = document(bytes)?;
     let mut declared: Vec<Declaration> = Vec::new();
     let (mut lines, mut taken) = (Lines::default(), PriorClaims::default());
@@ -68,7 +83,13 @@ pub fn parse(bytes: &[u8]) -> Result<Vec<Declaration>, DeclarationError> {
         taken.add(&next);
         declared.push(next);
     }
-    Ok(declared)
+    let pool = document.pool.map(|table| {
+        let line = line_of(text, &table.span());
+        let pool = table.into_inner().checked(line)?;
+        refuse_leased(&declared, &pool, line)?;
+        Ok(pool)
+    });
+    Ok((declared, pool.transpose()?))
 }
 
 /// The settings of a file for `watch --daemon`; a missing one is as in [`WatchSettings::default`].
@@ -115,7 +136,7 @@ fn meant(message: &str) -> Option<String> {
 
 fn keys() -> &'static str {
     "a partition is `[[partition]]` with name, cpus (or count, near, shape, kind, keep), profile, with, without, \
-     irq_here, owner, at_boot, boot; `[watch]` has alert, webhook, journal, repair, ignore, level, \
+     irq_here, owner, at_boot, boot; `[pool]` has cpus, profile, reserve; `[watch]` has alert, webhook, journal, repair, ignore, level, \
      listen, listen_openly, textfile, textfile_every_s, results"
 }
 
@@ -267,6 +288,23 @@ fn refuse_twice(declared: &[Declaration], next: &Declaration) -> Result<(), Decl
                 next.line,
                 format!("CPU {both} is already declared for partition {name} in line {line}"),
                 "a CPU can be in one partition only: remove it from one of them",
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// A CPU belongs to the pool or to a partition. CPUs given by topology words are compared on the machine.
+fn refuse_leased(declared: &[Declaration], pool: &PoolSettings, line: usize) -> Result<(), DeclarationError> {
+    let pool = CpuSet::parse_list(&pool.cpus).unwrap_or_default();
+    for one in declared {
+        let both = plain(one).unwrap_or_default().and(&pool);
+        if !both.is_empty() {
+            let (name, other) = (one.name(), one.line);
+            return Err(DeclarationError::new(
+                line,
+                format!("CPU {both} is in the pool and declared for partition {name} in line {other}"),
+                "a CPU can be in one of them only: remove it from the other",
             ));
         }
     }

@@ -1,3 +1,4 @@
 //! Shared code of the tests of this suite.
 
+pub mod lease_machine;
 pub mod rehearsal;

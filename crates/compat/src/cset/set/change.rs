@@ -296,7 +296,7 @@ pub fn make(tree: &CpusetTree, changes: Vec<Change>) -> Result<Option<ApplyOutco
         guard: None,
         stop: session::stop_flag(),
     };
-    Ok(Some(apply::apply(&changing.host, changing.state(), &request)?))
+    Ok(Some(apply::apply(&*changing.host, changing.state(), &request)?))
 }
 
 /// If the last manual layers are the creation of this set and later work in it, undoing them removes the set: its tasks
@@ -326,7 +326,7 @@ pub fn undo(changing: &ChangeLock, which: UndoTarget, why: &str) -> Result<UndoO
     let force = Force::Keep;
     let boot_id = changing.session.boot_id();
     let request = UndoRequest { which, force, why };
-    let undone = apply::undo(&changing.host, changing.state(), boot_id.as_deref(), request)?;
+    let undone = apply::undo(&*changing.host, changing.state(), boot_id.as_deref(), request)?;
     match undone.failed.first() {
         None => Ok(undone),
         Some(failed) => Err(CsetError::failed(format!("not undone: {failed}"))),

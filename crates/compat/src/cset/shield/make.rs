@@ -120,8 +120,8 @@ fn start_shield(session: &Session, intent: &Intent) -> Result<(), CsetError> {
             stop,
         };
         Ok(match &former {
-            Some(_) => apply::apply_resized(&changing.host, changing.state(), &request),
-            None => apply::apply(&changing.host, changing.state(), &request),
+            Some(_) => apply::apply_resized(&*changing.host, changing.state(), &request),
+            None => apply::apply(&*changing.host, changing.state(), &request),
         }?)
     };
     match (make(), former) {

@@ -1,0 +1,212 @@
+//! Leases on the simulated kernel: who gets CPUs, when a lease ends, and what a crash leaves.
+
+use crate::support::lease_machine::LeaseMachine;
+use crate::support::rehearsal::{Rules, set};
+use lease::{LeaseRegistry, LeaseRequest};
+use root::{Failure, Status};
+use session::leasing::{GrantedLease, IfBusy, PendingLease, ReleaseTarget, list, release};
+
+const POOL: &str = "[pool]\ncpus = \"1-3\"\nprofile = \"minimal\"\n";
+const ALL_RULES: [Rules; 3] = [Rules::V1DropsPins, Rules::V1KeepsPins, Rules::V2];
+
+fn count(count: usize) -> LeaseRequest {
+    LeaseRequest {
+        count: Some(count),
+        ..LeaseRequest::default()
+    }
+}
+
+fn named(cpus: &str) -> LeaseRequest {
+    LeaseRequest {
+        cpus: Some(cpus.to_owned()),
+        ..LeaseRequest::default()
+    }
+}
+
+/// One attempt of a new client that does not wait.
+fn lease(machine: &LeaseMachine, request: &LeaseRequest, owner: &str) -> Result<GrantedLease, Failure> {
+    let client = machine.start_process();
+    let mut pending = PendingLease::new(&machine.session, request, owner, client)?;
+    let granted = pending.attempt(IfBusy::GiveUp)?;
+    granted.map_err(|why| Failure::conflict("busy", why, ""))
+}
+
+#[test]
+fn a_lease_ends_with_its_owner_and_everything_is_restored() {
+    for rules in ALL_RULES {
+        let machine = LeaseMachine::boot(rules, POOL);
+        let (one, two) = (machine.start_process(), machine.start_process());
+        let first = lease(&machine, &count(1), &format!("pid:{one}")).unwrap().lease;
+        let second = lease(&machine, &named("3"), &format!("pid:{two}"));
+        // The first one may have been CPU 3.
+        let second = second
+            .or_else(|_| lease(&machine, &count(1), &format!("pid:{two}")))
+            .unwrap()
+            .lease;
+        assert_eq!(machine.partitions().len(), 2);
+        machine.end_process(one);
+        let listed = list(&machine.session).unwrap();
+        assert!(listed.leases[0].1 && !listed.leases[1].1, "{listed:?}");
+        let changing = machine.session.lock().unwrap();
+        assert_eq!(changing.ended_leases.len(), 1);
+        assert!(
+            changing.ended_leases[0].remains.is_empty(),
+            "{:?}",
+            changing.ended_leases
+        );
+        drop(changing);
+        assert_eq!(machine.isolated(), second.cpus, "{rules:?}: {first:?}");
+        assert_eq!(
+            release(&machine.session, &ReleaseTarget::Id(second.id)).unwrap().len(),
+            1
+        );
+        machine.assert_restored(&format!("{rules:?}"));
+        assert_eq!(
+            release(&machine.session, &ReleaseTarget::Id(second.id))
+                .unwrap_err()
+                .status,
+            Status::Unable
+        );
+        assert!(
+            release(&machine.session, &ReleaseTarget::Owner(format!("pid:{two}")))
+                .unwrap()
+                .is_empty()
+        );
+    }
+}
+
+#[test]
+fn an_owner_gets_the_same_lease_again_and_no_second_one() {
+    let machine = LeaseMachine::boot(Rules::V2, POOL);
+    let owner = format!("pid:{}", machine.start_process());
+    let first = lease(&machine, &count(1), &owner).unwrap();
+    let again = lease(&machine, &count(1), &owner).unwrap();
+    assert!(!first.is_active && again.is_active && again.lease == first.lease);
+    let other = lease(&machine, &count(2), &owner).unwrap_err();
+    assert!(
+        other.status == Status::Conflict && other.why.contains("lease 1"),
+        "{other:?}"
+    );
+    // A lease without an owner has no identity.
+    let manual = lease(&machine, &count(1), "manual").unwrap().lease;
+    assert_ne!(lease(&machine, &count(1), "manual").unwrap().lease.id, manual.id);
+    assert_eq!(
+        release(&machine.session, &ReleaseTarget::Owner("manual".to_owned()))
+            .unwrap()
+            .len(),
+        2
+    );
+}
+
+#[test]
+fn the_pool_its_reserve_and_its_order_are_respected() {
+    let machine = LeaseMachine::boot(Rules::V2, &format!("{POOL}reserve = 1\n"));
+    let [a, b, c] = [(); 3].map(|()| format!("pid:{}", machine.start_process()));
+    for (request, status) in [
+        (count(3), Status::Unable),
+        (named("0-1"), Status::Usage),
+        (named("7"), Status::Usage),
+        (named("x"), Status::Usage),
+        (count(0), Status::Usage),
+    ] {
+        let refused = lease(&machine, &request, &a).unwrap_err();
+        assert_eq!(refused.status, status, "{request:?}: {refused:?}");
+    }
+    machine.assert_restored("nothing was leased");
+    lease(&machine, &count(1), &a).unwrap();
+    let refused = lease(&machine, &count(2), &b).unwrap_err();
+    assert!(
+        refused.status == Status::Conflict && refused.why.contains("reserve"),
+        "{refused:?}"
+    );
+    // One waits for two CPUs; a later request for one that is free has to wait too.
+    let client = machine.start_process();
+    let mut first = PendingLease::new(&machine.session, &count(2), &b, client).unwrap();
+    assert!(first.attempt(IfBusy::Queue).unwrap().is_err());
+    let refused = lease(&machine, &count(1), &c).unwrap_err();
+    assert!(
+        refused.why.contains("requests that wait before this one: 1"),
+        "{refused:?}"
+    );
+    let mut second = PendingLease::new(&machine.session, &count(1), &c, machine.start_process()).unwrap();
+    assert!(second.attempt(IfBusy::Queue).unwrap().is_err());
+    assert_eq!(list(&machine.session).unwrap().waiting.len(), 2);
+    // The first client is killed, so the second one is the next.
+    machine.end_process(client);
+    assert_eq!(second.attempt(IfBusy::Queue).unwrap().unwrap().lease.cpus.len(), 1);
+    assert!(machine.registry().waiting.is_empty());
+}
+
+#[test]
+fn a_command_that_is_killed_leaves_no_lease_without_an_owner() {
+    for rules in ALL_RULES {
+        let mut steps = 1;
+        loop {
+            let machine = LeaseMachine::boot(rules, POOL);
+            let owner = format!("pid:{}", machine.start_process());
+            if !machine.killed_after(steps, || drop(lease(&machine, &count(2), &owner))) {
+                break;
+            }
+            drop(machine.session.lock().unwrap());
+            machine.session.refresh();
+            // The last step is the last write: what remains of the apply is a record.
+            assert!(machine.registry().leases.is_empty(), "{rules:?} step {steps}");
+            machine.assert_restored(&format!("{rules:?}: killed after step {steps} of a lease"));
+            steps += 1;
+        }
+        assert!(steps > 5, "{rules:?}: {steps}");
+    }
+}
+
+#[test]
+fn a_release_that_is_killed_is_finished_by_the_next_command() {
+    for rules in ALL_RULES {
+        let mut steps = 1;
+        loop {
+            let machine = LeaseMachine::boot(rules, POOL);
+            let id = lease(&machine, &count(2), "manual").unwrap().lease.id;
+            let is_killed = machine.killed_after(steps, || {
+                release(&machine.session, &ReleaseTarget::Id(id)).unwrap();
+            });
+            if !is_killed {
+                break;
+            }
+            drop(machine.session.lock().unwrap());
+            assert!(machine.registry().leases.is_empty(), "{rules:?} step {steps}");
+            machine.assert_restored(&format!("{rules:?}: killed after step {steps} of a release"));
+            steps += 1;
+        }
+        assert!(steps > 5, "{rules:?}: {steps}");
+    }
+}
+
+#[test]
+fn entries_without_a_partition_are_forgotten_and_a_partition_of_the_user_stays() {
+    let machine = LeaseMachine::boot(Rules::V2, POOL);
+    let granted = lease(&machine, &count(1), "manual").unwrap().lease;
+    // As after a kill between the undo and the registry, or before the apply.
+    let mut registry = machine.registry();
+    let mut other = granted.clone();
+    (other.id, other.partition) = (registry.next_id(|_| false), "lease-2".to_owned());
+    registry.leases.push(other);
+    registry.write(machine.session.lock().unwrap().state()).unwrap();
+    assert_eq!(list(&machine.session).unwrap().leases.len(), 1);
+    drop(machine.session.lock().unwrap());
+    assert_eq!(machine.registry().leases, [granted]);
+    assert_eq!(machine.partitions().len(), 1);
+}
+
+#[test]
+fn a_damaged_registry_ends_no_lease_and_is_kept() {
+    let machine = LeaseMachine::boot(Rules::V2, POOL);
+    lease(&machine, &count(1), "manual").unwrap();
+    let file = machine.kernel.dir.path().join("run/quietcore/leases");
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, &text[..text.len() / 2]).unwrap();
+    assert_eq!(list(&machine.session).unwrap_err().status, Status::Conflict);
+    assert_eq!(machine.isolated().len(), 1);
+    std::fs::write(&file, text).unwrap();
+    let registry: LeaseRegistry = machine.registry();
+    assert_eq!(registry.leases.len(), 1);
+    assert!(registry.leases[0].cpus.is_subset(&set("1-3")));
+}

@@ -1,0 +1,136 @@
+//! Ends the leases whose owner has ended, and those that a crash left half made.
+
+use super::ChangeLock;
+use crate::Session;
+use apply::{ApplyLayer, Journal, JournalState, LayerState, UndoOutcome, UndoTarget};
+use lease::{Lease, LeaseRegistry};
+use root::Failure;
+
+/// A lease that ended.
+#[derive(Clone, Debug)]
+pub struct EndedLease {
+    /// The lease.
+    pub lease: Lease,
+    /// What differs from the state before it, with the reason.
+    pub remains: Vec<String>,
+    /// Whether its partition is still there, because something could not be undone.
+    pub is_open: bool,
+}
+
+/// What the journal has of a lease.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum LeaseLayer {
+    /// Nothing: it was undone, or never made.
+    None,
+    /// A partition.
+    InForce,
+    /// An apply or undo that was interrupted.
+    Unfinished,
+    /// Something else was interrupted, and has to be undone first.
+    Blocked,
+}
+
+impl ChangeLock<'_> {
+    /// Ends every lease whose owner has ended, and forgets those without a partition. One that cannot be ended stays, with
+    /// a warning, and the next command tries again.
+    pub(crate) fn sweep_leases(&self) -> Vec<EndedLease> {
+        let ended = self.swept_leases().unwrap_or_else(|error| {
+            self.session.warn(&error);
+            Vec::new()
+        });
+        if !ended.is_empty() {
+            self.session.refresh();
+        }
+        ended
+    }
+
+    fn swept_leases(&self) -> Result<Vec<EndedLease>, Failure> {
+        let mut registry = LeaseRegistry::read(self.state())?;
+        let before = registry.clone();
+        let mut ended = Vec::new();
+        for lease in &before.leases {
+            match self.swept_lease(lease) {
+                Ok(None) => {}
+                Ok(Some(end)) => {
+                    if !end.as_ref().is_some_and(|end| end.is_open) {
+                        registry.leases.retain(|other| other.id != lease.id);
+                    }
+                    ended.extend(end);
+                }
+                Err(error) => self.session.warn(&Failure {
+                    what: format!("lease {} could not be checked: {}", lease.id, error.what),
+                    ..error
+                }),
+            }
+        }
+        registry.drop_ended_requests(self.session.root());
+        if registry != before {
+            registry.write(self.state())?;
+        }
+        Ok(ended)
+    }
+
+    /// `None` for a lease that stays; `Some(None)` for one that is only to be forgotten.
+    fn swept_lease(&self, lease: &Lease) -> Result<Option<Option<EndedLease>>, Failure> {
+        match self.layer_of(lease)? {
+            LeaseLayer::None => Ok(Some(None)),
+            LeaseLayer::Blocked => Ok(None),
+            LeaseLayer::InForce if !lease.owner.has_ended(self.session.root())? => Ok(None),
+            LeaseLayer::InForce | LeaseLayer::Unfinished => self.end_lease(lease).map(|end| Some(Some(end))),
+        }
+    }
+
+    /// Undoes the partition of a lease; the caller removes the lease from the registry unless it is still open.
+    pub(crate) fn end_lease(&self, lease: &Lease) -> Result<EndedLease, Failure> {
+        if let Err(error) = apply::latency::free(&*self.host, self.state(), &lease.cpus) {
+            self.session.warn_of_leftovers(error);
+        }
+        let undone = self.undo(UndoTarget::Named(&lease.partition), "lease")?;
+        Ok(EndedLease {
+            lease: lease.clone(),
+            is_open: !undone.failed.is_empty(),
+            remains: UndoOutcome::remains(&undone),
+        })
+    }
+
+    fn layer_of(&self, lease: &Lease) -> Result<LeaseLayer, Failure> {
+        let Some(journal) = Journal::open(self.state())? else {
+            return Ok(LeaseLayer::None);
+        };
+        let layers = match journal.state(self.session.boot_id().as_deref()) {
+            JournalState::Void | JournalState::Ended => Vec::new(),
+            JournalState::Resizing => return Ok(LeaseLayer::Blocked),
+            JournalState::InForce | JournalState::Unfinished => journal.layers(),
+        };
+        let live: Vec<&ApplyLayer> = layers.iter().filter(|layer| layer.is_live()).collect();
+        let is_it = |layer: &ApplyLayer| layer.is_lease() && layer.intent.name.as_str() == lease.partition;
+        let unfinished = live.iter().find(|layer| layer.state != LayerState::InForce);
+        Ok(match (live.iter().any(|layer| is_it(layer)), unfinished) {
+            (false, _) => LeaseLayer::None,
+            (true, None) => LeaseLayer::InForce,
+            (true, Some(layer)) if is_it(layer) => LeaseLayer::Unfinished,
+            (true, Some(_)) => LeaseLayer::Blocked,
+        })
+    }
+}
+
+impl Session {
+    /// Reports leases that ended with their owner while a command took the lock.
+    pub(crate) fn note_ended_leases(&self, ended: &[EndedLease]) {
+        for end in ended {
+            let lease = &end.lease;
+            let owner = report::safe(&lease.owner.name);
+            self.note(&match end.is_open {
+                true => format!(
+                    "warning: lease {} of {owner} could not be undone: {}\n",
+                    lease.id,
+                    end.remains.join("; ")
+                ),
+                false => format!(
+                    "note: lease {} of {owner} ended: CPU {} is free\n",
+                    lease.id, lease.cpus
+                ),
+            });
+        }
+    }
+}

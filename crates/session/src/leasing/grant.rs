@@ -1,0 +1,163 @@
+//! Grants a lease: an entry in the registry, then a partition.
+
+use super::pool::{Admission, LeasePool};
+use crate::isolation::settle;
+use crate::{ChangeLock, Session, seconds_now, stop_flag};
+use apply::{ApplyRequest, ChangeEntry};
+use lease::{Lease, LeaseRegistry, WaitingRequest, partition_name};
+use machine::{CpuSet, Machine};
+use plan::declared::{ActivationMode, BootPart, CpuSpec, Declaration};
+use plan::{Finding, Intent, PartitionName, Profile};
+use root::Failure;
+
+/// A lease, and what was done for it.
+#[derive(Clone, Debug)]
+pub struct GrantedLease {
+    /// The lease.
+    pub lease: Lease,
+    /// Whether its owner had it already, so that nothing was changed.
+    pub is_active: bool,
+    /// The changes, in order.
+    pub entries: Vec<ChangeEntry>,
+    /// What the user should know.
+    pub findings: Vec<Finding>,
+}
+
+/// How one attempt ended.
+pub(super) enum Attempt {
+    Granted(Box<GrantedLease>),
+    /// CPUs are missing, or other requests wait: the reason.
+    Later(String),
+}
+
+/// Tries to grant a request, under the lock.
+pub(super) fn attempt(changing: &ChangeLock, waiting: &WaitingRequest) -> Result<Attempt, Failure> {
+    let session = changing.session;
+    let registry = LeaseRegistry::read(changing.state())?;
+    if let Some(lease) = earlier_lease(session, &registry, waiting)? {
+        return Ok(Attempt::Granted(Box::new(GrantedLease {
+            lease,
+            is_active: true,
+            entries: Vec::new(),
+            findings: Vec::new(),
+        })));
+    }
+    let before = registry.requests_before(waiting);
+    if before > 0 {
+        return Ok(Attempt::Later(format!("requests that wait before this one: {before}")));
+    }
+    let machine = session.machine().for_plan(session.root());
+    let pool = LeasePool::declared(session, &machine)?.ok_or_else(LeasePool::missing)?;
+    let others = session.in_force();
+    let taken = CpuSet::union(others.iter().map(|intent| &intent.cpus));
+    match pool.admit(&waiting.request, &taken, &machine, session.root())? {
+        Admission::Later(why) => Ok(Attempt::Later(why)),
+        Admission::Now(cpus) => {
+            let profile = waiting.request.profile.unwrap_or(pool.profile);
+            let settings = LeaseSettings { cpus, profile, others };
+            let granted = grant(changing, registry, waiting, &machine, settings)?;
+            Ok(Attempt::Granted(Box::new(granted)))
+        }
+    }
+}
+
+/// The lease that the owner has already.
+fn earlier_lease(
+    session: &Session,
+    registry: &LeaseRegistry,
+    waiting: &WaitingRequest,
+) -> Result<Option<Lease>, Failure> {
+    let owner = &waiting.owner;
+    if owner.has_ended(session.root())? {
+        return Err(Failure::unable(
+            format!("there is no owner {}", report::safe(&owner.name)),
+            "it has ended",
+            "a lease needs an owner that exists now",
+        ));
+    }
+    match registry.of_owner(owner) {
+        Some(lease) if lease.request != waiting.request => Err(Failure::conflict(
+            format!("{} has another lease", report::safe(&owner.name)),
+            format!(
+                "lease {} has CPU {} since {}",
+                lease.id,
+                lease.cpus,
+                machine::utc_text(lease.since_s)
+            ),
+            format!("release it first: quietcore release {}", lease.id),
+        )),
+        lease => Ok(lease.cloned()),
+    }
+}
+
+/// What is known of a new lease, and the partitions beside it.
+struct LeaseSettings {
+    cpus: CpuSet,
+    profile: Profile,
+    others: Vec<Intent>,
+}
+
+/// Records the lease, then makes its partition.
+fn grant(
+    changing: &ChangeLock,
+    mut registry: LeaseRegistry,
+    waiting: &WaitingRequest,
+    machine: &Machine,
+    settings: LeaseSettings,
+) -> Result<GrantedLease, Failure> {
+    let session = changing.session;
+    let is_used = |name: &str| settings.others.iter().any(|intent| intent.name.as_str() == name);
+    let id = registry.next_id(is_used);
+    let declaration = declaration(id, &settings)?;
+    let (intent, plan) = settle(&declaration, machine, session.root(), &settings.others, &CpuSet::new())?;
+    let lease = Lease {
+        id,
+        partition: partition_name(id),
+        cpus: settings.cpus,
+        owner: waiting.owner.clone(),
+        request: waiting.request.clone(),
+        since_s: seconds_now(),
+    };
+    registry.remove_request(waiting);
+    registry.leases.push(lease.clone());
+    registry.write(changing.state())?;
+    let applied = apply::apply(
+        &*changing.host,
+        changing.state(),
+        &ApplyRequest {
+            machine,
+            intent: &intent,
+            plan: &plan,
+            reason: apply::LEASE_REASON,
+            tool: env!("CARGO_PKG_VERSION"),
+            guard: None,
+            stop: stop_flag(),
+        },
+    );
+    session.refresh();
+    match applied {
+        Ok(applied) => Ok(GrantedLease {
+            lease,
+            is_active: false,
+            entries: applied.entries,
+            findings: applied.findings,
+        }),
+        Err(error) => {
+            // Forgets the lease, or undoes what the rollback could not undo.
+            changing.sweep_leases();
+            Err(error.into())
+        }
+    }
+}
+
+fn declaration(id: u64, settings: &LeaseSettings) -> Result<Declaration, Failure> {
+    let name = PartitionName::new(&partition_name(id))?;
+    Ok(Declaration {
+        template: Intent::new(name, CpuSet::new(), settings.profile),
+        cpus: CpuSpec::Named(settings.cpus.to_string()),
+        owner: None,
+        restored_at_boot: ActivationMode::ByHand,
+        boot: BootPart::RunTimeOnly,
+        line: 0,
+    })
+}
