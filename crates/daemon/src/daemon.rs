@@ -8,6 +8,7 @@ mod metric_state;
 pub use metric_state::metrics_text;
 
 use crate::configuration::DaemonConfiguration;
+use crate::leases::LeaseWatch;
 use crate::metrics::Metrics;
 use crate::observation::{Observation, intended_isolation, run_check};
 use crate::observers::Observers;
@@ -67,6 +68,7 @@ struct Daemon<'s> {
     metrics: Metrics,
     counts: MetricCounts,
     repairing: RepairState,
+    leases: LeaseWatch,
     service: ServiceNotifier,
     last_observation: Option<Observation>,
     /// Why the last check failed; empty if it did not.
@@ -85,6 +87,7 @@ impl<'s> Daemon<'s> {
             metrics: Metrics::default(),
             counts: MetricCounts::default(),
             repairing: RepairState::default(),
+            leases: LeaseWatch::default(),
             service: ServiceNotifier::find(),
             last_observation: None,
             last_error: String::new(),
@@ -164,12 +167,14 @@ impl<'s> Daemon<'s> {
         self.service.ready();
         let mut turn_start = cpu_time();
         loop {
-            self.observers.sources.wait(self.now(), self.wait());
+            let owners = self.leases.descriptors();
+            self.observers.sources.wait(self.now(), self.wait(), owners);
             if let Some(why) = self.signals() {
                 return why;
             }
             self.receive();
             let cpu_before = cpu_time();
+            self.end_leases();
             self.check_unreported();
             let now = self.now();
             if self.pacing.is_ready(now) && !self.pacing.waits_for_change(now, self.session.is_change_under_way()) {
@@ -196,6 +201,7 @@ impl<'s> Daemon<'s> {
             Some(self.observers.next_scan(now)),
             Some(self.configuration.reads.next_run()),
             self.service.next_notification(),
+            self.leases.next_run(),
             self.reporting.is_busy().then(|| now + Duration::from_millis(100)),
         ];
         let next = times.into_iter().flatten().min().unwrap_or(now);
@@ -251,6 +257,15 @@ impl<'s> Daemon<'s> {
         }
         let cost = cpu_time().saturating_sub(before);
         self.observers.rounds.counted(self.started.elapsed(), cost);
+    }
+
+    fn end_leases(&mut self) {
+        let now = self.now();
+        for text in self.leases.end(self.session, now) {
+            self.write(LineEvent::Lease, text);
+            // Without its partition, what runs on its CPUs is no finding.
+            self.pacing.add(now, Notification::Intention);
+        }
     }
 
     fn check_configuration(&mut self) {

@@ -5,6 +5,7 @@ mod alerts;
 mod configuration;
 mod daemon;
 mod folders;
+mod leases;
 mod live;
 mod memory;
 mod metrics;

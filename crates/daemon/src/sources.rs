@@ -5,7 +5,7 @@ use machine::cgroups::parse_mountinfo;
 use root::notification::{Netlink, ReceiveOutcome, Signals, WriteListener, WriteMessage, wait};
 use root::{Failure, Root, RootError};
 use session::Session;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 use watch::drift::{Interval, Notification, Process, WriterProcess, concerns, link, processes, uevent};
 
@@ -106,9 +106,10 @@ impl Sources {
             .collect()
     }
 
-    /// Waits for an event.
-    pub fn wait(&self, now: Duration, limit: Duration) {
+    /// Waits for an event, or for one of these other descriptors.
+    pub fn wait<'d>(&'d self, now: Duration, limit: Duration, others: impl Iterator<Item = BorrowedFd<'d>>) {
         let mut all = vec![self.signals.as_fd()];
+        all.extend(others);
         // After a turn of processes, further process events are batched.
         let rest_of_processes = self.process_interval.next_run().saturating_sub(now);
         let all_sockets = [&self.processes, &self.uevents, &self.links];

@@ -4,6 +4,7 @@
 
 use crate::sched::{errno, kernel_words, outcome};
 use std::mem::MaybeUninit;
+use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 /// Forks the process: `None` in the child, the child's number in the parent. Only for a process with one thread.
@@ -17,6 +18,16 @@ pub fn fork() -> Result<Option<u32>, i32> {
         0 => Ok(None),
         pid => Ok(Some(pid.unsigned_abs())),
     }
+}
+
+/// A file descriptor that becomes readable when a process ends (`pidfd_open(2)`, Linux 5.3).
+///
+/// # Errors
+/// The errno: ESRCH if there is no such process, ENOSYS on an older kernel.
+pub fn exit_descriptor(pid: u32) -> Result<OwnedFd, i32> {
+    let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
+    let pid = pid.ok_or(libc::ESRCH)?;
+    rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty()).map_err(rustix::io::Errno::raw_os_error)
 }
 
 /// The number that is no user and no group: for `setresuid(2)` and `setresgid(2)` it means "unchanged".

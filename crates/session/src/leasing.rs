@@ -5,7 +5,7 @@ mod pool;
 mod waiting;
 
 pub use grant::GrantedLease;
-pub use lease::{Lease, LeaseOwner, LeaseRequest, OWNER_FORMS};
+pub use lease::{Lease, LeaseOwner, LeaseRequest, OwnerIdentity};
 pub use pool::LeasePool;
 pub use waiting::{IfBusy, PendingLease};
 
@@ -36,6 +36,21 @@ pub struct LeaseList {
     pub waiting: Vec<WaitingRequest>,
 }
 
+/// The leases as recorded, also those that a command has to end. Changes nothing.
+///
+/// # Errors
+/// No permission, and a registry that cannot be read.
+pub fn recorded(session: &Session) -> Result<Vec<Lease>, Failure> {
+    Ok(registry(session)?.leases)
+}
+
+fn registry(session: &Session) -> Result<LeaseRegistry, Failure> {
+    match session.state()? {
+        Some(state) => LeaseRegistry::read(&*state),
+        None => Ok(LeaseRegistry::default()),
+    }
+}
+
 /// Lists the pool, the leases and the requests that wait. Changes nothing.
 ///
 /// # Errors
@@ -45,10 +60,7 @@ pub fn list(session: &Session) -> Result<LeaseList, Failure> {
     let pool = LeasePool::declared(session, &machine)?;
     let in_force = session.in_force();
     let taken = CpuSet::union(in_force.iter().map(|intent| &intent.cpus));
-    let mut registry = match session.state()? {
-        Some(state) => LeaseRegistry::read(&*state)?,
-        None => LeaseRegistry::default(),
-    };
+    let mut registry = registry(session)?;
     let is_active = |lease: &Lease| in_force.iter().any(|intent| intent.name.as_str() == lease.partition);
     registry.leases.retain(is_active);
     registry.drop_ended_requests(session.root());

@@ -114,23 +114,26 @@ impl ChangeLock<'_> {
     }
 }
 
+impl EndedLease {
+    /// As one line.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let Lease { id, cpus, owner, .. } = &self.lease;
+        let owner = report::safe(&owner.name);
+        let remains = self.remains.join("; ");
+        match (self.is_open, remains.is_empty()) {
+            (true, _) => format!("lease {id} of {owner} could not be undone: {remains}"),
+            (false, true) => format!("lease {id} of {owner} ended: CPU {cpus} is free"),
+            (false, false) => format!("lease {id} of {owner} ended: CPU {cpus} is free; left alone: {remains}"),
+        }
+    }
+}
+
 impl Session {
     /// Reports leases that ended with their owner while a command took the lock.
     pub(crate) fn note_ended_leases(&self, ended: &[EndedLease]) {
         for end in ended {
-            let lease = &end.lease;
-            let owner = report::safe(&lease.owner.name);
-            self.note(&match end.is_open {
-                true => format!(
-                    "warning: lease {} of {owner} could not be undone: {}\n",
-                    lease.id,
-                    end.remains.join("; ")
-                ),
-                false => format!(
-                    "note: lease {} of {owner} ended: CPU {} is free\n",
-                    lease.id, lease.cpus
-                ),
-            });
+            self.note(&format!("note: {}\n", end.text()));
         }
     }
 }

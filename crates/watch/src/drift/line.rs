@@ -24,6 +24,8 @@ pub enum LineEvent {
     NotRepaired,
     /// The state of a source of notifications.
     Source,
+    /// A lease ended with its owner.
+    Lease,
     /// The configuration was read again.
     Configuration,
     /// A check failed, or works again.
@@ -50,6 +52,7 @@ impl LineEvent {
             LineEvent::Repaired => "repaired",
             LineEvent::NotRepaired => "not_repaired",
             LineEvent::Source => "source",
+            LineEvent::Lease => "lease",
             LineEvent::Configuration => "configuration",
             LineEvent::Trouble => "trouble",
             LineEvent::Alert => "alert",
