@@ -2,7 +2,7 @@
 //! again.
 
 use super::{FuzzTarget, owned};
-use plan::declared::{add, parse, watching};
+use plan::declared::{add, parse, pool, watching};
 
 pub const TARGET: FuzzTarget = FuzzTarget {
     name: "declared",
@@ -12,6 +12,7 @@ pub const TARGET: FuzzTarget = FuzzTarget {
             "[[partition]]\ncount = 2\nnear = \"eth0\"\nshape = \"spread\"\nkind = \"performance\"\nkeep = \"1\"\n\
              profile = \"strict\"\nwithout = [\"rps_cpus\"]\nirq_here = [\"eth0*\", \"27\"]\nat_boot = false\n",
             "[watch]\nalert = [\"/bin/page\"]\njournal = true\nrepair = [\"irq_affinity\"]\nignore = [\"tick:cpu1\"]\nlevel = \"error\"\n",
+            "[pool]\ncpus = \"4-7\"\nprofile = \"strict\"\nreserve = 1\n[[partition]]\ncpus = \"2\"\n",
             "partition = [{ name = \"a\", cpus = '0x4' }, { name = \"b\", cpus = \"\"\"3\"\"\" }]\n",
         ])
     },
@@ -21,6 +22,8 @@ pub const TARGET: FuzzTarget = FuzzTarget {
             assert!(error.line <= lines && !error.what.contains(char::is_control));
         }
         Ok(declared) => {
+            // `parse` has checked the pool too.
+            assert!(pool(bytes).is_ok());
             if let Err(error) = watching(bytes) {
                 assert!(!error.what.contains(char::is_control));
             }

@@ -34,6 +34,7 @@ mod irqbalance;
 mod journal_size;
 mod knobs;
 mod large_machine;
+mod leases;
 mod local_users;
 mod lockdown;
 mod losses;
@@ -75,6 +76,7 @@ pub const ALL: &[&Scenario] = &[
     &packages::SCENARIO,
     &boot_grub::SCENARIO,
     &boot_systemd::SCENARIO,
+    &leases::SCENARIO,
     &several::SCENARIO,
     &hotplug::SCENARIO,
     &idle_balancing::SCENARIO,

@@ -17,7 +17,7 @@ use terminal::{Screen, StepLine};
 /// Arguments of `undo`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Undo only this partition [default: the last one applied]
+    /// Undo only this partition [default: the last one applied that is no lease]
     #[arg(long, value_name = "NAME", conflicts_with = "all")]
     partition: Option<String>,
     /// Undo everything, also what survives a restart
