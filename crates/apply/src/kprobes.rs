@@ -4,7 +4,7 @@
 //! separate ledger before the first probe is made. At its end the process removes the probes; if it died, the next call does.
 
 use crate::journal::Storage;
-use crate::ledger::LeaseOwner;
+use crate::ledger::HoldSelection;
 use crate::{ApplyError, System, ledger};
 use machine::TaskKey;
 use root::{RootError, Tracefs};
@@ -48,18 +48,18 @@ pub struct InstalledKprobes {
 
 /// What one process holds.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct KprobeLease {
+struct KprobeHold {
     holder: TaskKey,
     group: String,
 }
 
-impl ledger::Lease for KprobeLease {
+impl ledger::ProcessHold for KprobeHold {
     fn holder(&self) -> TaskKey {
         self.holder
     }
 }
 
-impl ledger::TracefsLease for KprobeLease {
+impl ledger::TracefsHold for KprobeHold {
     const NAME: &'static str = NAME;
 
     /// Removes a whole group, except probes in use, which are reported. Returns whether all are gone.
@@ -105,7 +105,7 @@ pub fn hold(
 ) -> Result<InstalledKprobes, ApplyError> {
     let ProbeGroup { holder, stem } = group;
     // Nothing is added to a ledger with a record of a later version: the probes could not be removed then.
-    ledger::read::<KprobeLease>(storage, NAME)?;
+    ledger::read::<KprobeHold>(storage, NAME)?;
     let file = tracefs.file(FILE);
     let mut placed = InstalledKprobes {
         group: format!("{stem}_{}", holder.tid),
@@ -116,7 +116,7 @@ pub fn hold(
             path: Tracefs::display_path(&format!("events/{}", placed.group)),
         });
     }
-    let hold = KprobeLease {
+    let hold = KprobeHold {
         holder,
         group: placed.group.clone(),
     };
@@ -194,7 +194,7 @@ pub fn release_own(
     tracefs: &Tracefs,
     holder: TaskKey,
 ) -> Result<Vec<String>, ApplyError> {
-    ledger::release::<KprobeLease>(system, storage, &LeaseOwner::Own(holder, tracefs))
+    ledger::release::<KprobeHold>(system, storage, &HoldSelection::Own(holder, tracefs))
 }
 
 /// Does the same for processes that ended without it, after their instances are gone ([`crate::tracing::sweep`]).
@@ -202,7 +202,7 @@ pub fn release_own(
 /// # Errors
 /// As for [`release_own`].
 pub fn sweep(system: &dyn System, storage: &dyn Storage) -> Result<Vec<String>, ApplyError> {
-    ledger::release::<KprobeLease>(system, storage, &LeaseOwner::Ended)
+    ledger::release::<KprobeHold>(system, storage, &HoldSelection::Ended)
 }
 
 /// Events of a group.

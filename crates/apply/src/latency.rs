@@ -24,7 +24,7 @@ pub enum LatencyLimitResult {
 
 /// A program's limit.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct LatencyLease {
+struct CpuLatencyLimit {
     /// The process that restores the files.
     holder: TaskKey,
     /// Its value, in the format of the file.
@@ -33,7 +33,7 @@ struct LatencyLease {
     former: BTreeMap<u32, String>,
 }
 
-impl ledger::Lease for LatencyLease {
+impl ledger::ProcessHold for CpuLatencyLimit {
     fn holder(&self) -> TaskKey {
         self.holder
     }
@@ -55,7 +55,7 @@ pub fn hold(
         0 => "n/a".to_owned(),
         limit => limit.to_string(),
     };
-    let holds: Vec<LatencyLease> = ledger::read(storage, NAME)?;
+    let holds: Vec<CpuLatencyLimit> = ledger::read(storage, NAME)?;
     let mut former = BTreeMap::new();
     for cpu in cpus.iter() {
         let known = holds.iter().find_map(|hold| hold.former.get(&cpu.0).cloned());
@@ -68,9 +68,9 @@ pub fn hold(
     if former.is_empty() {
         return Ok(LatencyLimitResult::NoFile);
     }
-    let new = LatencyLease { holder, limit, former };
+    let new = CpuLatencyLimit { holder, limit, former };
     ledger::note(storage, NAME, new.clone())?;
-    let all: Vec<LatencyLease> = holds.into_iter().chain([new.clone()]).collect();
+    let all: Vec<CpuLatencyLimit> = holds.into_iter().chain([new.clone()]).collect();
     for cpu in new.former.keys() {
         let path = resume_latency_path(machine::CpuId(*cpu));
         let now = system.root().value(&path)?;
@@ -108,8 +108,8 @@ pub fn sweep(system: &dyn System, storage: &dyn Storage) -> Result<Vec<String>, 
 /// # Errors
 /// As for [`release_own`].
 pub fn free(system: &dyn System, storage: &dyn Storage, cpus: &CpuSet) -> Result<Vec<String>, ApplyError> {
-    let is_on = |hold: &LatencyLease| hold.former.keys().any(|cpu| cpus.contains(machine::CpuId(*cpu)));
-    let holders: Vec<TaskKey> = ledger::read::<LatencyLease>(storage, NAME)?
+    let is_on = |hold: &CpuLatencyLimit| hold.former.keys().any(|cpu| cpus.contains(machine::CpuId(*cpu)));
+    let holders: Vec<TaskKey> = ledger::read::<CpuLatencyLimit>(storage, NAME)?
         .iter()
         .filter(|hold| is_on(hold))
         .map(|hold| hold.holder)
@@ -122,8 +122,8 @@ fn release(
     storage: &dyn Storage,
     goes: impl Fn(TaskKey) -> bool,
 ) -> Result<Vec<String>, ApplyError> {
-    let holds: Vec<LatencyLease> = ledger::read(storage, NAME)?;
-    let (ended, stay): (Vec<LatencyLease>, Vec<LatencyLease>) =
+    let holds: Vec<CpuLatencyLimit> = ledger::read(storage, NAME)?;
+    let (ended, stay): (Vec<CpuLatencyLimit>, Vec<CpuLatencyLimit>) =
         holds.iter().cloned().partition(|hold| goes(hold.holder));
     let mut left = Vec::new();
     for hold in &ended {
@@ -155,8 +155,8 @@ fn release(
 }
 
 /// The tightest of the former value and all limits on a CPU; `None` for a CPU without limits.
-fn effective_limit(holds: &[LatencyLease], cpu: u32) -> Option<String> {
-    let on: Vec<&LatencyLease> = holds.iter().filter(|hold| hold.former.contains_key(&cpu)).collect();
+fn effective_limit(holds: &[CpuLatencyLimit], cpu: u32) -> Option<String> {
+    let on: Vec<&CpuLatencyLimit> = holds.iter().filter(|hold| hold.former.contains_key(&cpu)).collect();
     let former = on.first()?.former.get(&cpu)?.clone();
     let tightest = on
         .iter()

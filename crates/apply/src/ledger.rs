@@ -17,7 +17,7 @@ use std::time::Duration;
 const TRIES: u32 = 20;
 
 /// What one process holds.
-pub(crate) trait Lease: Serialize + DeserializeOwned {
+pub(crate) trait ProcessHold: Serialize + DeserializeOwned {
     /// The process that releases it.
     fn holder(&self) -> TaskKey;
 }
@@ -34,7 +34,7 @@ enum LedgerLine<H> {
 ///
 /// # Errors
 /// The read error; [`ApplyError::UnsupportedLine`] for an intact line that cannot be decoded.
-pub(crate) fn read<H: Lease>(storage: &dyn Storage, name: &str) -> Result<Vec<H>, ApplyError> {
+pub(crate) fn read<H: ProcessHold>(storage: &dyn Storage, name: &str) -> Result<Vec<H>, ApplyError> {
     let bytes = storage.read(name)?.unwrap_or_default();
     let mut holds: Vec<H> = Vec::new();
     let lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
@@ -52,12 +52,12 @@ pub(crate) fn read<H: Lease>(storage: &dyn Storage, name: &str) -> Result<Vec<H>
 }
 
 /// Records what is going to be held.
-pub(crate) fn note<H: Lease>(storage: &dyn Storage, name: &str, hold: H) -> Result<(), ApplyError> {
+pub(crate) fn note<H: ProcessHold>(storage: &dyn Storage, name: &str, hold: H) -> Result<(), ApplyError> {
     append(storage, name, &LedgerLine::Hold(hold))
 }
 
 /// Records a release; removes the file with the last one.
-pub(crate) fn close<H: Lease>(
+pub(crate) fn close<H: ProcessHold>(
     storage: &dyn Storage,
     name: &str,
     done: &[TaskKey],
@@ -76,7 +76,7 @@ pub(crate) fn close<H: Lease>(
 }
 
 /// What one process holds in tracefs.
-pub(crate) trait TracefsLease: Lease {
+pub(crate) trait TracefsHold: ProcessHold {
     /// Name of its ledger.
     const NAME: &'static str;
 
@@ -85,7 +85,7 @@ pub(crate) trait TracefsLease: Lease {
 }
 
 /// Which process's holdings in tracefs are released.
-pub(crate) enum LeaseOwner<'a> {
+pub(crate) enum HoldSelection<'a> {
     /// Its own: the process releases them itself.
     Own(TaskKey, &'a Tracefs),
     /// Those of all processes that ended without release; the next call releases them.
@@ -93,14 +93,14 @@ pub(crate) enum LeaseOwner<'a> {
 }
 
 /// Releases what is held in tracefs, and reports what is left.
-pub(crate) fn release<H: TracefsLease>(
+pub(crate) fn release<H: TracefsHold>(
     system: &dyn System,
     storage: &dyn Storage,
-    selection: &LeaseOwner,
+    selection: &HoldSelection,
 ) -> Result<Vec<String>, ApplyError> {
     let goes = |hold: &H| match selection {
-        LeaseOwner::Own(holder, _) => hold.holder() == *holder,
-        LeaseOwner::Ended => has_ended(system, hold.holder()),
+        HoldSelection::Own(holder, _) => hold.holder() == *holder,
+        HoldSelection::Ended => has_ended(system, hold.holder()),
     };
     let (ended, mut stay): (Vec<H>, Vec<H>) = read(storage, H::NAME)?.into_iter().partition(goes);
     if ended.is_empty() {
@@ -108,8 +108,8 @@ pub(crate) fn release<H: TracefsLease>(
     }
     let found;
     let tracefs = match selection {
-        LeaseOwner::Own(_, tracefs) => Some(*tracefs),
-        LeaseOwner::Ended => {
+        HoldSelection::Own(_, tracefs) => Some(*tracefs),
+        HoldSelection::Ended => {
             found = system.tracefs()?;
             found.as_ref()
         }
@@ -147,7 +147,7 @@ pub(crate) fn has_ended(system: &dyn System, holder: TaskKey) -> bool {
     now.is_none_or(|now| now.key != holder || matches!(now.state, 'Z' | 'X'))
 }
 
-fn append<H: Lease>(storage: &dyn Storage, name: &str, line: &LedgerLine<H>) -> Result<(), ApplyError> {
+fn append<H: ProcessHold>(storage: &dyn Storage, name: &str, line: &LedgerLine<H>) -> Result<(), ApplyError> {
     let mut bytes = encode(line)?;
     if is_torn(&storage.read(name)?.unwrap_or_default()) {
         bytes.insert(0, b'\n');

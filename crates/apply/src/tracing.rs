@@ -4,7 +4,7 @@
 //! end of the measurement removes the instance and restores the settings; if the process died, the next call does.
 
 use crate::journal::Storage;
-use crate::ledger::LeaseOwner;
+use crate::ledger::HoldSelection;
 use crate::{ApplyError, System, ledger};
 use machine::TaskKey;
 use root::{RootError, Tracefs};
@@ -76,7 +76,7 @@ const LARGEST_PAGE_KIB: u64 = 64;
 
 /// What one process holds.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct TracingLease {
+struct TracingHold {
     holder: TaskKey,
     /// Below `instances`.
     instance: String,
@@ -87,7 +87,7 @@ struct TracingLease {
     shared: Vec<SharedSetting>,
 }
 
-impl TracingLease {
+impl TracingHold {
     /// Its instances below tracefs, the second one first, because it is made last.
     fn paths(&self) -> Vec<String> {
         let path = format!("instances/{}", self.instance);
@@ -98,13 +98,13 @@ impl TracingLease {
     }
 }
 
-impl ledger::Lease for TracingLease {
+impl ledger::ProcessHold for TracingHold {
     fn holder(&self) -> TaskKey {
         self.holder
     }
 }
 
-impl ledger::TracefsLease for TracingLease {
+impl ledger::TracefsHold for TracingHold {
     const NAME: &'static str = NAME;
 
     /// Removes the instances first: while their tracers run, the kernel refuses some settings. Returns whether all is done.
@@ -162,7 +162,7 @@ pub fn hold(
     holder: TaskKey,
     settings: &TracingSettings,
 ) -> Result<String, ApplyError> {
-    let holds: Vec<TracingLease> = ledger::read(storage, NAME)?;
+    let holds: Vec<TracingHold> = ledger::read(storage, NAME)?;
     let other = holds.iter().find(|hold| !hold.shared.is_empty());
     if let Some(other) = other.filter(|_| !settings.shared.is_empty()) {
         return Err(ApplyError::Tracing { pid: other.holder.tid });
@@ -179,7 +179,7 @@ pub fn hold(
             None => return Err(missing(&setting.file).into()),
         }
     }
-    let hold = TracingLease {
+    let hold = TracingHold {
         holder,
         instance: format!("quietcore-{}", holder.tid),
         has_beside: !settings.beside.is_empty(),
@@ -287,7 +287,7 @@ pub fn release_own(
     tracefs: &Tracefs,
     holder: TaskKey,
 ) -> Result<Vec<String>, ApplyError> {
-    ledger::release::<TracingLease>(system, storage, &LeaseOwner::Own(holder, tracefs))
+    ledger::release::<TracingHold>(system, storage, &HoldSelection::Own(holder, tracefs))
 }
 
 /// Does the same for processes that ended without it.
@@ -295,7 +295,7 @@ pub fn release_own(
 /// # Errors
 /// As for [`release_own`].
 pub fn sweep(system: &dyn System, storage: &dyn Storage) -> Result<Vec<String>, ApplyError> {
-    ledger::release::<TracingLease>(system, storage, &LeaseOwner::Ended)
+    ledger::release::<TracingHold>(system, storage, &HoldSelection::Ended)
 }
 
 fn missing(file: &str) -> RootError {

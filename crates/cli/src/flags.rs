@@ -24,8 +24,14 @@ pub struct Flags {
     /// Print every detail
     #[arg(long, short, global = true)]
     verbose: bool,
-    /// Use colours; auto: on a terminal, if NO_COLOR is unset
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    /// Use colours: auto (on a terminal, if NO_COLOR is unset), always, never
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHEN",
+        default_value = "auto",
+        hide_possible_values = true
+    )]
     color: ColorMode,
 }
 

@@ -45,7 +45,7 @@ pub fn command() -> clap::Command {
     let command = help::described(bare_command());
     let groups = verbs::groups_text(&command);
     let template = format!(
-        "{{about}}\n\n{{usage-heading}} {{usage}}\n\n{groups}Global options:\n{{options}}{{after-help}}\n\n\
+        "{{about}}\n{{usage-heading}} {{usage}}\n\n{groups}Global options:\n{{options}}{{after-help}}\n\
          `quietcore COMMAND --help` explains a command; `quietcore` alone prints the status.\n"
     );
     command.help_template(template)

@@ -4,13 +4,12 @@ use crate::plans::PlansJson;
 use crate::verbs::apply::{ApplyJson, boot::SkippedApplyJson, install::InstalledUnitJson, many::DeclaredApplyJson};
 use crate::verbs::explain::{Contents, ExplainJson};
 use crate::verbs::r#move::MoveJson;
-use crate::verbs::study::{PlanReport, outcome_view::StudyOutcomeJson, outcome_view::knob_answer::KnobAnswerJson};
+use crate::verbs::study::{PlanReport, outcome_view::knob_answer::KnobAnswerJson};
 use crate::verbs::trace::{longest_run::LongestRunsJson, max_latency::LongestWaitsJson, span::SpanReport};
 use crate::verbs::watch::unit::WatchUnitJson;
-use crate::verbs::{
-    confirm::ConfirmJson, lease::LeaseJson, release::ReleaseJson, snapshot::SnapshotJson, undo::UndoJson,
-};
+use crate::verbs::{confirm::ConfirmJson, snapshot::SnapshotJson, undo::UndoJson};
 use daemon::StateDocument;
+use experiment::StudyOutcomeJson;
 use investigate::{BlameReport, TraceRecording};
 use machine::capture::SnapshotManifest;
 use measure::Measurement;
@@ -31,11 +30,9 @@ const DOCUMENT_FORMS: &[DocumentForm] = &[
     ("quietcore.confirm/1", SchemaGenerator::subschema_for::<ConfirmJson>),
     (EXPLAIN_SCHEMA, SchemaGenerator::subschema_for::<ExplainJson>),
     (EXPLAIN_SCHEMA, SchemaGenerator::subschema_for::<Contents>),
-    ("quietcore.lease/1", SchemaGenerator::subschema_for::<LeaseJson>),
     (measure::SCHEMA, SchemaGenerator::subschema_for::<Measurement>),
     ("quietcore.move/1", SchemaGenerator::subschema_for::<MoveJson>),
     (PLAN_SCHEMA, SchemaGenerator::subschema_for::<PlansJson>),
-    ("quietcore.release/1", SchemaGenerator::subschema_for::<ReleaseJson>),
     ("quietcore.snapshot/1", SchemaGenerator::subschema_for::<SnapshotJson>),
     (
         "quietcore.snapshot/1",

@@ -102,16 +102,17 @@ verbs! {
 }
 
 /// The commands by what they are for, as `--help` lists them.
-const GROUPS: [(&str, &[&str]); 6] = [
+const GROUPS: [(&str, &[&str]); 5] = [
     (
         "Look",
         &["status", "inspect", "cpus", "explain", "snapshot", "diff", "history"],
     ),
     (
         "Isolate",
-        &["plan", "predict", "apply", "confirm", "run", "move", "undo"],
+        &[
+            "plan", "predict", "apply", "confirm", "run", "move", "undo", "lease", "leases", "release",
+        ],
     ),
-    ("Lease", &["lease", "leases", "release"]),
     ("Verify", &["check", "blame", "watch", "prove"]),
     ("Measure", &["measure", "trace", "report", "compare", "study"]),
     ("Persist and install", &["boot", "completions", "man"]),

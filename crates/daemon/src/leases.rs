@@ -1,5 +1,6 @@
 //! Ends leases as soon as their owner ends: the kernel reports the end of a process; cgroups are looked at every second.
 
+use root::Failure;
 use root::process::exit_descriptor;
 use session::EndedLease;
 use session::Session;
@@ -34,21 +35,21 @@ impl LeaseWatch {
     /// Ends the leases whose owner has ended. Returns a line for each, and for an error that is new.
     pub fn end(&mut self, session: &Session, now: Duration) -> Vec<String> {
         let lines = self.looked(session, now);
-        let error = lines.as_ref().err().cloned().unwrap_or_default();
+        let error = lines.as_ref().err().map(Failure::reason).unwrap_or_default();
         let is_new = error != self.last_error;
         self.last_error.clone_from(&error);
         match lines {
             Ok(lines) => lines,
-            Err(error) if is_new => vec![error],
+            Err(_) if is_new => vec![error],
             Err(_) => Vec::new(),
         }
     }
 
-    fn looked(&mut self, session: &Session, now: Duration) -> Result<Vec<String>, String> {
+    fn looked(&mut self, session: &Session, now: Duration) -> Result<Vec<String>, Failure> {
         self.exits.clear();
         // After an error too: the next look tries again.
         self.next_run = Some(now + INTERVAL);
-        let leases = recorded(session).map_err(|error| error.reason())?;
+        let leases = recorded(session)?;
         if leases.is_empty() {
             self.next_run = None;
             return Ok(Vec::new());
@@ -65,7 +66,7 @@ impl LeaseWatch {
         }
         // The owner's descriptor stays readable, so nothing is to wait for it while another command has the lock.
         self.exits.clear();
-        let changing = session.lock_existing().map_err(|error| error.reason())?;
+        let changing = session.lock_existing()?;
         let ended = changing.iter().flat_map(|changing| &changing.ended_leases);
         Ok(ended.map(EndedLease::text).collect())
     }

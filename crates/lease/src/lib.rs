@@ -4,6 +4,7 @@
 //! written before the layer, so that a crash at any moment leaves nothing without an owner.
 
 mod owner;
+mod owner_absence;
 mod owner_cgroup;
 mod registry;
 

@@ -1,5 +1,6 @@
 //! Resolves what a lease belongs to, and whether it still exists.
 
+use crate::owner_absence::OwnerAbsence;
 use crate::owner_cgroup;
 use machine::{Cgroups, TaskKey};
 use root::{Failure, Root, Status};
@@ -46,7 +47,7 @@ impl LeaseOwner {
     /// # Errors
     /// Another form, and an owner that does not exist (status 4).
     pub fn find(text: &str, root: &Root, cgroups: &Cgroups) -> Result<LeaseOwner, Failure> {
-        let gone = |why: String| {
+        let gone = |why: OwnerAbsence| {
             Failure::unable(
                 format!("there is no owner {}", plain(text)),
                 why,
@@ -64,7 +65,7 @@ impl LeaseOwner {
             ("domain", name) if !name.contains('/') => {
                 let file = format!("{DOMAINS}/{name}.pid");
                 let pid = root.readable_value(&file).and_then(|pid| pid.parse().ok());
-                let pid = pid.ok_or_else(|| gone(format!("{file} does not contain a process number")))?;
+                let pid = pid.ok_or_else(|| gone(OwnerAbsence::NoPidFile { file }))?;
                 OwnerIdentity::Process(process(root, pid).map_err(gone)?)
             }
             ("cgroup", path) => {
@@ -118,20 +119,22 @@ impl LeaseOwner {
     }
 }
 
-fn process(root: &Root, pid: u32) -> Result<TaskKey, String> {
-    let task = machine::tasks::read_one(root, pid).ok_or_else(|| format!("process {pid} does not exist"))?;
+fn process(root: &Root, pid: u32) -> Result<TaskKey, OwnerAbsence> {
+    let task = machine::tasks::read_one(root, pid).ok_or(OwnerAbsence::NoProcess { pid })?;
     match (task.pid == pid, task.state) {
-        (false, _) => Err(format!("{pid} is a thread of process {}", task.pid)),
-        (true, 'Z' | 'X') => Err(format!("process {pid} has ended")),
+        (false, _) => Err(OwnerAbsence::Thread {
+            tid: pid,
+            pid: task.pid,
+        }),
+        (true, 'Z' | 'X') => Err(OwnerAbsence::Ended { pid }),
         (true, _) => Ok(task.key),
     }
 }
 
-fn cgroup(root: &Root, path: String) -> Result<OwnerIdentity, String> {
-    match root.inode(&path) {
-        Ok(Some(inode)) => Ok(OwnerIdentity::Cgroup { path, inode }),
-        Ok(None) => Err(format!("{} does not exist", plain(&path))),
-        Err(error) => Err(error.to_string()),
+fn cgroup(root: &Root, path: String) -> Result<OwnerIdentity, OwnerAbsence> {
+    match root.inode(&path)? {
+        Some(inode) => Ok(OwnerIdentity::Cgroup { path, inode }),
+        None => Err(OwnerAbsence::NoPath),
     }
 }
 

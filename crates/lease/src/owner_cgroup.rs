@@ -1,5 +1,6 @@
 //! Finds the cgroup of an owner in the mounted hierarchies.
 
+use crate::owner_absence::OwnerAbsence;
 use machine::{Cgroups, Version};
 use root::{DirectoryEntryType, Root};
 
@@ -7,14 +8,14 @@ use root::{DirectoryEntryType, Root};
 const MAX_CGROUPS: usize = 65_536;
 
 /// The directory of a cgroup, given its path in a hierarchy or in the file system.
-pub(crate) fn by_path(root: &Root, cgroups: &Cgroups, path: &str) -> Result<String, String> {
+pub(crate) fn by_path(root: &Root, cgroups: &Cgroups, path: &str) -> Result<String, OwnerAbsence> {
     let path = path.trim_end_matches('/');
     if path.split('/').any(|part| matches!(part, ".." | ".")) {
-        return Err("its path contains `..` or `.`".to_owned());
+        return Err(OwnerAbsence::Relative);
     }
     let mounts = hierarchies(cgroups);
     if path.is_empty() || mounts.contains(&path) {
-        return Err("the root cgroup never ends".to_owned());
+        return Err(OwnerAbsence::RootCgroup);
     }
     let path = format!("/{}", path.trim_start_matches('/'));
     let is_below = |mount: &&str| path.strip_prefix(*mount).is_some_and(|rest| rest.starts_with('/'));
@@ -25,12 +26,12 @@ pub(crate) fn by_path(root: &Root, cgroups: &Cgroups, path: &str) -> Result<Stri
     let mut found = candidates
         .into_iter()
         .filter(|dir| matches!(root.entries(dir), Ok(Some(_))));
-    found.next().ok_or_else(|| "no cgroup has this path".to_owned())
+    found.next().ok_or(OwnerAbsence::NoPath)
 }
 
 /// The directory of the only cgroup with such a name that is not below another one, in the first hierarchy that has one.
 /// The cgroups of user managers are searched last: a unit of the system has precedence.
-pub(crate) fn by_name(root: &Root, cgroups: &Cgroups, is_it: &dyn Fn(&str) -> bool) -> Result<String, String> {
+pub(crate) fn by_name(root: &Root, cgroups: &Cgroups, is_it: &dyn Fn(&str) -> bool) -> Result<String, OwnerAbsence> {
     for mount in hierarchies(cgroups) {
         let mut found = search(root, mount, is_it);
         let user = format!("{mount}/user.slice/");
@@ -41,11 +42,12 @@ pub(crate) fn by_name(root: &Root, cgroups: &Cgroups, is_it: &dyn Fn(&str) -> bo
             (None, _) => {}
             (Some(path), 0) => return Ok(path),
             (Some(path), others) => {
-                return Err(format!("{} cgroups have this name; one is {path}", others + 1));
+                let count = others + 1;
+                return Err(OwnerAbsence::Several { count, path });
             }
         }
     }
-    Err("no cgroup has this name".to_owned())
+    Err(OwnerAbsence::NoName)
 }
 
 /// Whether a directory is the cgroup of a container: `ID`, `libpod-ID.scope`, `crio-ID`, `cri-containerd-ID.scope`. Its

@@ -1,9 +1,10 @@
 //! Renders leases of CPUs: one that was granted, those that exist, and those that were released.
 
 use crate::safe;
+use apply::ChangeEntry;
 use lease::{Lease, LeaseRequest, OwnerIdentity, WaitingRequest};
 use machine::{CpuSet, utc_text};
-use plan::Profile;
+use plan::{Finding, Profile};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -66,6 +67,104 @@ pub struct LeasesReport {
     leases: Vec<LeaseSummary>,
     /// The requests that wait, the first one first.
     waiting: Vec<WaitingSummary>,
+}
+
+/// JSON of `lease`.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct LeaseReport<'a> {
+    schema: &'static str,
+    /// The lease.
+    lease: LeaseSummary,
+    /// Whether the owner had it already, so that nothing was written.
+    in_force: bool,
+    /// Variables for the environment of the owner.
+    environment: BTreeMap<&'static str, String>,
+    /// The changes made, in order.
+    entries: &'a [ChangeEntry],
+    /// What the user should know.
+    findings: &'a [Finding],
+}
+
+/// JSON of `release`.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ReleaseReport {
+    schema: &'static str,
+    /// The leases that ended.
+    released: Vec<ReleasedLease>,
+}
+
+/// A lease that ended.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ReleasedLease {
+    #[serde(flatten)]
+    lease: LeaseSummary,
+    /// Whether its partition is still there, because something could not be undone. The next command tries again.
+    open: bool,
+    /// What differs from the state before the lease, with the reason.
+    remains: Vec<String>,
+}
+
+impl<'a> LeaseReport<'a> {
+    /// What was leased, and the changes that were made for it.
+    #[must_use]
+    pub fn new(lease: &Lease, in_force: bool, entries: &'a [ChangeEntry], findings: &'a [Finding]) -> LeaseReport<'a> {
+        LeaseReport {
+            schema: "quietcore.lease/1",
+            lease: LeaseSummary::of(lease, false),
+            in_force,
+            environment: partition_environment(&lease.partition, &lease.cpus),
+            entries,
+            findings,
+        }
+    }
+}
+
+impl ReleaseReport {
+    /// The leases that one command ended.
+    #[must_use]
+    pub fn new(released: Vec<ReleasedLease>) -> ReleaseReport {
+        ReleaseReport {
+            schema: "quietcore.release/1",
+            released,
+        }
+    }
+
+    /// As text: one line per lease, and what was left alone.
+    #[must_use]
+    pub fn text(&self) -> String {
+        self.released.iter().map(ReleasedLease::text).collect()
+    }
+}
+
+impl ReleasedLease {
+    /// A lease that ended, or, if `open`, could not be undone completely.
+    #[must_use]
+    pub fn new(lease: &Lease, open: bool, remains: &[String]) -> ReleasedLease {
+        ReleasedLease {
+            lease: LeaseSummary::of(lease, false),
+            open,
+            remains: remains.to_vec(),
+        }
+    }
+
+    fn text(&self) -> String {
+        let LeaseSummary { id, cpus, .. } = &self.lease;
+        let mut text = match (self.open, self.remains.is_empty()) {
+            (true, _) => {
+                format!("Lease {id} of CPU {cpus} could not be undone completely; the next command tries again.\n")
+            }
+            (false, true) => format!("Lease {id} of CPU {cpus} is released; everything is as it was before.\n"),
+            (false, false) => format!("Lease {id} of CPU {cpus} is released; everything else is as it was before.\n"),
+        };
+        let label = if self.open { "not undone" } else { "left alone" };
+        for line in &self.remains {
+            text.push_str(&format!("{label}: {line}\n"));
+        }
+        text
+    }
 }
 
 impl LeaseSummary {

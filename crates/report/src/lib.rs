@@ -39,6 +39,7 @@ mod study_page;
 mod study_samples;
 mod style;
 mod systress;
+mod undo;
 mod units;
 pub mod which_knob;
 
@@ -59,7 +60,8 @@ pub use history::{HistoryReport, JournalSummary};
 pub use inspect::{INSPECT_SCHEMA, InspectView, PartDetail, inspect_json, inspect_text, isolated_cpus};
 pub use kernel_threads::{KERNEL_THREADS, KernelThread, Movability, kernel_thread};
 pub use leases::{
-    LeaseSummary, LeasesReport, PoolSummary, WaitingSummary, lease_next, lease_verdict, partition_environment,
+    LeaseReport, LeaseSummary, LeasesReport, PoolSummary, ReleaseReport, ReleasedLease, WaitingSummary, lease_next,
+    lease_verdict, partition_environment,
 };
 pub use measurement::{Histograms, measurement_html, measurement_text};
 pub use plan::{PLAN_SCHEMA, findings_text, plan_json, plan_text, plan_verdict, promise, shared_owners};
@@ -75,3 +77,4 @@ pub use study_page::StudyPage;
 pub use study_samples::StudyCell;
 pub use style::{Style, for_terminal, safe, safe_lines, safe_path};
 pub use systress::{TimerRow, systress_elapsed, systress_screen, systress_statistics};
+pub use undo::{UndoRemainder, undo_text, undo_verdict};

@@ -10,8 +10,8 @@ use crate::recording::{Comparison, RecordingReport};
 use crate::status::StatusDocument;
 use crate::{
     BOOT_SCHEMA, BootChangeJson, BootCheckJson, BootShowJson, CHECK_SCHEMA, COMPARE_SCHEMA, CpusReport, DIFF_SCHEMA,
-    HistoryReport, INSPECT_SCHEMA, LeasesReport, PLAN_SCHEMA, PREDICT_SCHEMA, PredictionDocument, REPORT_SCHEMA,
-    STATUS_SCHEMA,
+    HistoryReport, INSPECT_SCHEMA, LeaseReport, LeasesReport, PLAN_SCHEMA, PREDICT_SCHEMA, PredictionDocument,
+    REPORT_SCHEMA, ReleaseReport, STATUS_SCHEMA,
 };
 use plan::diff::Diff;
 use schemars::{Schema, SchemaGenerator};
@@ -35,10 +35,12 @@ pub const DOCUMENT_FORMS: &[DocumentForm] = &[
     (EXPORT_SCHEMA, SchemaGenerator::subschema_for::<ExportDocument>),
     ("quietcore.history/1", SchemaGenerator::subschema_for::<HistoryReport>),
     (INSPECT_SCHEMA, SchemaGenerator::subschema_for::<InspectDocumentForm>),
+    ("quietcore.lease/1", SchemaGenerator::subschema_for::<LeaseReport>),
     ("quietcore.leases/1", SchemaGenerator::subschema_for::<LeasesReport>),
     (PLAN_SCHEMA, SchemaGenerator::subschema_for::<PlanDocument>),
     (PREDICT_SCHEMA, SchemaGenerator::subschema_for::<PredictionDocument>),
     (PROVE_SCHEMA, SchemaGenerator::subschema_for::<ProveRecord>),
+    ("quietcore.release/1", SchemaGenerator::subschema_for::<ReleaseReport>),
     (REPORT_SCHEMA, SchemaGenerator::subschema_for::<RecordingReport>),
     (STATUS_SCHEMA, SchemaGenerator::subschema_for::<StatusDocument>),
 ];

@@ -1,5 +1,9 @@
 //! Finds the service manager that starts services at boot, and the path of this program for it.
 
+mod init_system;
+
+pub use init_system::{InitSystem, install_preview};
+
 use crate::Session;
 use root::{Failure, PathKind, Root, changeable_by_others};
 

@@ -4,7 +4,7 @@ mod grant;
 mod pool;
 mod waiting;
 
-pub use grant::GrantedLease;
+pub use grant::{GrantedLease, LeaseAttempt};
 pub use lease::{Lease, LeaseOwner, LeaseRequest, OwnerIdentity};
 pub use pool::LeasePool;
 pub use waiting::{IfBusy, PendingLease};

@@ -74,7 +74,7 @@ same same_refused before refused
 rec first quietcore lease --cpus 3 --for pid:$(cat /tmp/owner) --json
 rec again quietcore lease --cpus 3 --for pid:$(cat /tmp/owner) --json
 rec second quietcore lease --count 1 --for cgroup:/job --json
-rec check quietcore check --for 0s --json
+rec check quietcore check --for 1s --json
 rec program quietcore run --partition lease-1 -- sh -c 'echo $QUIETCORE_CPUS $QUIETCORE_PARTITION; grep Cpus_allowed_list /proc/self/status'
 rec exhausted quietcore lease --count 1 --for manual
 rec undo quietcore undo --json
@@ -100,7 +100,8 @@ wait_for 60 grep -q watching /tmp/said
 lab-guest sleepers 1 owner >/tmp/owner
 rec watched quietcore lease --count 1 --for pid:$(cat /tmp/owner) --quiet
 kill -9 $(cat /tmp/owner)
-rec ended wait_for 60 grep -q '\"event\":\"lease\"' /tmp/watch.jsonl
+wait_for 60 grep -q '\"event\":\"lease\"' /tmp/watch.jsonl
+rec ended grep -c '\"event\":\"lease\"' /tmp/watch.jsonl
 rec unleased quietcore leases --json
 cat >/tmp/client <<'END'
 {client}
@@ -144,7 +145,11 @@ fn check(_: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
     );
     let second = verdict.status(seen, "second", 0).json();
     verdict.equal("second", second["lease"]["cpus"].as_str(), Some("2"));
-    verdict.status(seen, "check", 0);
+    let check = seen.get("check").json();
+    let errors = check["findings"]
+        .as_array()
+        .map_or(1, |all| all.iter().filter(|one| one["level"] == "error").count());
+    verdict.equal("errors of check", errors, 0);
     let program = verdict.status(seen, "program", 0);
     verdict.equal("program", program.text(), "3 lease-1\nCpus_allowed_list:\t3");
     verdict.status(seen, "exhausted", 5);

@@ -4,7 +4,7 @@
 use crate::support::lease_machine::LeaseMachine;
 use crate::support::rehearsal::{Rules, set};
 use lease::LeaseRequest;
-use session::leasing::{IfBusy, PendingLease, ReleaseTarget, list, release};
+use session::leasing::{IfBusy, LeaseAttempt, PendingLease, ReleaseTarget, list, release};
 use std::collections::BTreeMap;
 
 const POOL: &str = "[pool]\ncpus = \"1-3\"\nprofile = \"minimal\"\n";
@@ -140,7 +140,7 @@ impl<'m> Model<'m> {
         }
         let own = self.clients[client].pid;
         match outcome.unwrap() {
-            Ok(Ok(granted)) => {
+            Ok(LeaseAttempt::Granted(granted)) => {
                 let first = self.queue.first().copied();
                 assert!(
                     first.is_none_or(|first| first == own),
@@ -150,13 +150,13 @@ impl<'m> Model<'m> {
                 self.leases.insert(granted.lease.id, owner);
                 self.granted += 1;
             }
-            Ok(Err(_)) if if_busy == IfBusy::Queue => {
+            Ok(LeaseAttempt::Later(_)) if if_busy == IfBusy::Queue => {
                 if !self.queue.contains(&own) {
                     self.queue.push(own);
                 }
                 self.clients[client].pending = Some((owner, pending));
             }
-            Ok(Err(_)) => self.queue.retain(|pid| *pid != own),
+            Ok(LeaseAttempt::Later(_)) => self.queue.retain(|pid| *pid != own),
             Err(error) => {
                 assert!(error.why.contains("has ended"), "{error:?}");
                 self.queue.retain(|pid| *pid != own);

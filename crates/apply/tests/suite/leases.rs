@@ -3,8 +3,9 @@
 use crate::support::lease_machine::LeaseMachine;
 use crate::support::rehearsal::{Rules, set};
 use lease::{LeaseRegistry, LeaseRequest};
+use machine::CpuSet;
 use root::{Failure, Status};
-use session::leasing::{GrantedLease, IfBusy, PendingLease, ReleaseTarget, list, release};
+use session::leasing::{GrantedLease, IfBusy, LeaseAttempt, PendingLease, ReleaseTarget, list, release};
 
 const POOL: &str = "[pool]\ncpus = \"1-3\"\nprofile = \"minimal\"\n";
 const ALL_RULES: [Rules; 3] = [Rules::V1DropsPins, Rules::V1KeepsPins, Rules::V2];
@@ -23,12 +24,18 @@ fn named(cpus: &str) -> LeaseRequest {
     }
 }
 
+fn is_later(attempt: &LeaseAttempt) -> bool {
+    matches!(attempt, LeaseAttempt::Later(_))
+}
+
 /// One attempt of a new client that does not wait.
 fn lease(machine: &LeaseMachine, request: &LeaseRequest, owner: &str) -> Result<GrantedLease, Failure> {
     let client = machine.start_process();
     let mut pending = PendingLease::new(&machine.session, request, owner, client)?;
-    let granted = pending.attempt(IfBusy::GiveUp)?;
-    granted.map_err(|why| Failure::conflict("busy", why, ""))
+    match pending.attempt(IfBusy::GiveUp)? {
+        LeaseAttempt::Granted(granted) => Ok(*granted),
+        LeaseAttempt::Later(why) => Err(Failure::conflict("busy", why, "")),
+    }
 }
 
 #[test]
@@ -122,19 +129,41 @@ fn the_pool_its_reserve_and_its_order_are_respected() {
     // One waits for two CPUs; a later request for one that is free has to wait too.
     let client = machine.start_process();
     let mut first = PendingLease::new(&machine.session, &count(2), &b, client).unwrap();
-    assert!(first.attempt(IfBusy::Queue).unwrap().is_err());
+    assert!(is_later(&first.attempt(IfBusy::Queue).unwrap()));
     let refused = lease(&machine, &count(1), &c).unwrap_err();
     assert!(
         refused.why.contains("requests that wait before this one: 1"),
         "{refused:?}"
     );
     let mut second = PendingLease::new(&machine.session, &count(1), &c, machine.start_process()).unwrap();
-    assert!(second.attempt(IfBusy::Queue).unwrap().is_err());
+    assert!(is_later(&second.attempt(IfBusy::Queue).unwrap()));
     assert_eq!(list(&machine.session).unwrap().waiting.len(), 2);
     // The first client is killed, so the second one is the next.
     machine.end_process(client);
-    assert_eq!(second.attempt(IfBusy::Queue).unwrap().unwrap().lease.cpus.len(), 1);
+    assert!(!is_later(&second.attempt(IfBusy::Queue).unwrap()));
     assert!(machine.registry().waiting.is_empty());
+}
+
+#[test]
+fn a_request_is_planned_with_what_other_commands_did_since() {
+    let machine = LeaseMachine::boot(Rules::V2, &POOL.replace("minimal", "balanced"));
+    let other = machine.session.for_thread();
+    // It has read the machine, and then the other command isolates a CPU.
+    let mut late = PendingLease::new(&other, &count(1), "manual", machine.start_process()).unwrap();
+    lease(&machine, &count(1), "manual").unwrap();
+    assert!(!is_later(&late.attempt(IfBusy::GiveUp).unwrap()));
+    let isolated = machine.isolated();
+    let mask = CpuSet::parse_mask(&machine.kernel.get("/sys/devices/virtual/workqueue/cpumask")).unwrap();
+    assert!(
+        isolated.len() == 2 && !mask.intersects(&isolated),
+        "{mask} of {isolated}"
+    );
+    let ended = release(&other, &ReleaseTarget::Owner("manual".to_owned())).unwrap();
+    assert!(
+        ended.len() == 2 && ended.iter().all(|end| end.remains.is_empty()),
+        "{ended:?}"
+    );
+    machine.assert_restored("both leases were released");
 }
 
 #[test]

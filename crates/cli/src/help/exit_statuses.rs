@@ -18,7 +18,7 @@ const OTHER_STUDY: &str = "another study runs";
 
 /// Commands whose statuses say more: the command, perhaps with the option that makes the difference, the status, and when it
 /// is returned.
-pub const COMMAND_STATUSES: [(&str, &str, &str); 36] = [
+pub const COMMAND_STATUSES: [(&str, &str, &str); 41] = [
     (
         "apply",
         "1",
@@ -84,6 +84,23 @@ pub const COMMAND_STATUSES: [(&str, &str, &str); 36] = [
     ("run", "125", "the program could not be placed"),
     ("run", "126", "the program is not executable"),
     ("run", "127", "the program was not found"),
+    (
+        "lease",
+        "1",
+        "leased, and a finding of level error remains; or interrupted: nothing was leased",
+    ),
+    (
+        "lease",
+        "4",
+        "no pool, more CPUs than it has, no such owner, or a step that this kernel refuses",
+    ),
+    ("lease", "5", "no CPUs in time, or the owner has another lease"),
+    ("release", "4", "no lease has this number"),
+    (
+        "release",
+        "5",
+        "something was left alone or could not be undone, and is named",
+    ),
     ("move", "3", "nothing was moved, because permission was missing"),
     ("move", "5", "some tasks stayed, or new ones kept appearing"),
     (

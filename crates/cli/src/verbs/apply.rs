@@ -74,7 +74,7 @@ pub struct Args {
     good_after: Duration,
     /// Install a unit or init script for --at-boot
     #[arg(long, value_name = "INIT", help_heading = DECLARED, num_args = 0..=1, conflicts_with_all = ["save", "confirm_within", "resize"])]
-    install_unit: Option<Option<install::InitSystem>>,
+    install_unit: Option<Option<install::InitWord>>,
 }
 
 /// JSON of `apply`.

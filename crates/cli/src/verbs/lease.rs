@@ -2,14 +2,11 @@
 
 use crate::intent::{KindWord, ProfileWord};
 use crate::plans;
-use apply::ChangeEntry;
-use plan::{Finding, Level};
-use report::{LeaseSummary, lease_next, lease_verdict, partition_environment};
+use plan::Level;
+use report::{LeaseReport, lease_next, lease_verdict};
 use root::{Failure, Status};
-use serde::Serialize;
 use session::Session;
 use session::leasing::{LeaseRequest, PendingLease};
-use std::collections::BTreeMap;
 use std::time::Duration;
 use terminal::{Screen, StepLine};
 
@@ -43,23 +40,6 @@ pub struct Args {
     owner: String,
 }
 
-/// JSON of `lease`.
-#[derive(Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub(crate) struct LeaseJson<'a> {
-    schema: &'static str,
-    /// The lease.
-    lease: LeaseSummary,
-    /// Whether the owner had it already, so that nothing was written.
-    in_force: bool,
-    /// Variables for the environment of the owner.
-    environment: BTreeMap<&'static str, String>,
-    /// The changes made, in order.
-    entries: &'a [ChangeEntry],
-    /// What the user should know.
-    findings: &'a [Finding],
-}
-
 /// Runs the command.
 ///
 /// # Errors
@@ -76,14 +56,12 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
     let granted = PendingLease::new(session, &request, &args.owner, std::process::id())?.wait(args.wait)?;
     drop(step);
     let lease = &granted.lease;
-    screen.json(&LeaseJson {
-        schema: "quietcore.lease/1",
-        lease: LeaseSummary::of(lease, false),
-        in_force: granted.is_active,
-        environment: partition_environment(&lease.partition, &lease.cpus),
-        entries: &granted.entries,
-        findings: &granted.findings,
-    });
+    screen.json(&LeaseReport::new(
+        lease,
+        granted.is_active,
+        &granted.entries,
+        &granted.findings,
+    ));
     let verdict = lease_verdict(lease, granted.is_active);
     let sections = [
         format!("{verdict}{}", lease_next(lease)),

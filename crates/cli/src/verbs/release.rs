@@ -1,10 +1,9 @@
 //! `release`: ends leases.
 
-use report::LeaseSummary;
+use report::{ReleaseReport, ReleasedLease};
 use root::{Failure, Status};
-use serde::Serialize;
+use session::Session;
 use session::leasing::{ReleaseTarget, release};
-use session::{EndedLease, Session};
 use terminal::{Screen, StepLine};
 
 /// Arguments of `release`.
@@ -21,26 +20,6 @@ pub struct Args {
     owner: Option<String>,
 }
 
-/// JSON of `release`.
-#[derive(Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub(crate) struct ReleaseJson {
-    schema: &'static str,
-    /// The leases that ended.
-    released: Vec<ReleasedLeaseJson>,
-}
-
-#[derive(Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-struct ReleasedLeaseJson {
-    #[serde(flatten)]
-    lease: LeaseSummary,
-    /// Whether its partition is still there, because something could not be undone. The next command tries again.
-    open: bool,
-    /// What differs from the state before the lease, with the reason.
-    remains: Vec<String>,
-}
-
 /// Runs the command.
 ///
 /// # Errors
@@ -54,16 +33,12 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
     let step = StepLine::start("releasing", screen);
     let ended = release(session, &target)?;
     drop(step);
-    let json = |end: &EndedLease| ReleasedLeaseJson {
-        lease: LeaseSummary::of(&end.lease, false),
-        open: end.is_open,
-        remains: end.remains.clone(),
-    };
-    screen.json(&ReleaseJson {
-        schema: "quietcore.release/1",
-        released: ended.iter().map(json).collect(),
-    });
-    let mut text: String = ended.iter().map(released_text).collect();
+    let released = ended
+        .iter()
+        .map(|end| ReleasedLease::new(&end.lease, end.is_open, &end.remains));
+    let report = ReleaseReport::new(released.collect());
+    screen.json(&report);
+    let mut text = report.text();
     if let (true, Some(owner)) = (ended.is_empty(), &args.owner) {
         text = format!("{} has no lease; nothing was changed.\n", report::safe(owner));
     }
@@ -72,20 +47,4 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
         true => Status::Done,
         false => Status::Conflict,
     })
-}
-
-fn released_text(end: &EndedLease) -> String {
-    let (id, cpus) = (end.lease.id, &end.lease.cpus);
-    let mut text = match (end.is_open, end.remains.is_empty()) {
-        (true, _) => {
-            format!("Lease {id} of CPU {cpus} could not be undone completely; the next command tries again.\n")
-        }
-        (false, true) => format!("Lease {id} of CPU {cpus} is released; everything is as it was before.\n"),
-        (false, false) => format!("Lease {id} of CPU {cpus} is released; everything else is as it was before.\n"),
-    };
-    let label = if end.is_open { "not undone" } else { "left alone" };
-    for line in &end.remains {
-        text.push_str(&format!("{label}: {line}\n"));
-    }
-    text
 }

@@ -23,19 +23,23 @@ pub struct GrantedLease {
     pub findings: Vec<Finding>,
 }
 
-/// How one attempt ended.
-pub(super) enum Attempt {
+/// How one attempt to get a lease ended.
+#[derive(Clone, Debug)]
+pub enum LeaseAttempt {
+    /// With a lease.
     Granted(Box<GrantedLease>),
     /// CPUs are missing, or other requests wait: the reason.
     Later(String),
 }
 
 /// Tries to grant a request, under the lock.
-pub(super) fn attempt(changing: &ChangeLock, waiting: &WaitingRequest) -> Result<Attempt, Failure> {
+pub(super) fn attempt(changing: &ChangeLock, waiting: &WaitingRequest) -> Result<LeaseAttempt, Failure> {
     let session = changing.session;
+    // What was read before the lock may have changed since.
+    session.refresh();
     let registry = LeaseRegistry::read(changing.state())?;
     if let Some(lease) = earlier_lease(session, &registry, waiting)? {
-        return Ok(Attempt::Granted(Box::new(GrantedLease {
+        return Ok(LeaseAttempt::Granted(Box::new(GrantedLease {
             lease,
             is_active: true,
             entries: Vec::new(),
@@ -44,19 +48,21 @@ pub(super) fn attempt(changing: &ChangeLock, waiting: &WaitingRequest) -> Result
     }
     let before = registry.requests_before(waiting);
     if before > 0 {
-        return Ok(Attempt::Later(format!("requests that wait before this one: {before}")));
+        return Ok(LeaseAttempt::Later(format!(
+            "requests that wait before this one: {before}"
+        )));
     }
     let machine = session.machine().for_plan(session.root());
     let pool = LeasePool::declared(session, &machine)?.ok_or_else(LeasePool::missing)?;
     let others = session.in_force();
     let taken = CpuSet::union(others.iter().map(|intent| &intent.cpus));
     match pool.admit(&waiting.request, &taken, &machine, session.root())? {
-        Admission::Later(why) => Ok(Attempt::Later(why)),
+        Admission::Later(why) => Ok(LeaseAttempt::Later(why)),
         Admission::Now(cpus) => {
             let profile = waiting.request.profile.unwrap_or(pool.profile);
             let settings = LeaseSettings { cpus, profile, others };
             let granted = grant(changing, registry, waiting, &machine, settings)?;
-            Ok(Attempt::Granted(Box::new(granted)))
+            Ok(LeaseAttempt::Granted(Box::new(granted)))
         }
     }
 }

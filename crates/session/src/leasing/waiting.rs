@@ -1,6 +1,6 @@
 //! Waits for CPUs of the pool, in the order of the requests.
 
-use super::grant::{Attempt, GrantedLease, attempt};
+use super::grant::{GrantedLease, LeaseAttempt, attempt};
 use super::pool::LeasePool;
 use crate::{ChangeLock, Session, seconds_now, stop_flag};
 use lease::{LeaseOwner, LeaseRegistry, LeaseRequest, WaitingRequest};
@@ -69,22 +69,19 @@ impl<'s> PendingLease<'s> {
         })
     }
 
-    /// Tries to get the lease. The error is the reason why not yet.
+    /// Tries to get the lease.
     ///
     /// # Errors
     /// The owner has ended or has another lease, a request that the pool can never meet, and the errors of `apply`; the
     /// machine is then in its former state. The request has left the queue.
-    pub fn attempt(&mut self, if_busy: IfBusy) -> Result<Result<GrantedLease, String>, Failure> {
+    pub fn attempt(&mut self, if_busy: IfBusy) -> Result<LeaseAttempt, Failure> {
         let changing = self.session.lock()?;
         let outcome = attempt(&changing, &self.request);
         match (&outcome, if_busy) {
-            (Ok(Attempt::Later(_)), IfBusy::Queue) => self.enter(&changing)?,
+            (Ok(LeaseAttempt::Later(_)), IfBusy::Queue) => self.enter(&changing)?,
             _ => self.leave(&changing)?,
         }
-        Ok(match outcome? {
-            Attempt::Granted(granted) => Ok(*granted),
-            Attempt::Later(why) => Err(why),
-        })
+        outcome
     }
 
     /// Tries to get the lease until that succeeds, the time is over, or the user wants to stop.
@@ -98,8 +95,8 @@ impl<'s> PendingLease<'s> {
             let is_stopped = stop.load(Ordering::Relaxed);
             let is_last = is_stopped || Instant::now() >= end;
             let why = match self.attempt(if is_last { IfBusy::GiveUp } else { IfBusy::Queue })? {
-                Ok(granted) => return Ok(granted),
-                Err(why) => why,
+                LeaseAttempt::Granted(granted) => return Ok(*granted),
+                LeaseAttempt::Later(why) => why,
             };
             if is_stopped {
                 return Err(Failure::new(
@@ -120,7 +117,6 @@ impl<'s> PendingLease<'s> {
                 self.session.note(&format!("note: waiting for CPUs: {why}\n"));
             }
             self.pause(end, stop);
-            self.session.refresh();
         }
     }
 

@@ -54,6 +54,7 @@ impl PlannedDeclaration {
         if session.in_force() == self.others {
             return Ok(self);
         }
+        session.refresh();
         PlannedDeclaration::read(session, declaration, reserved)
     }
 }

@@ -36,13 +36,16 @@ pub fn run(args: &Args, _session: &Session, screen: &mut Screen) -> Result<Statu
     let directory = Directory::existing(&args.dir)?;
     let outcome = StudyOutcome::of(&directory)?;
     if let Some(form) = args.form {
-        let text = outcome_view::document(&outcome, form, args.out.as_deref());
+        let text = experiment::outcome_document(&outcome, form, args.out.as_deref());
         crate::deliver(&text, args.out.as_deref(), screen)?;
         return Ok(Status::Done);
     }
     if let Some(path) = &args.page {
         let [page, ..] = STUDY_FORMS;
-        root::output::write(path, outcome_view::document(&outcome, page, Some(path)).as_bytes())?;
+        root::output::write(
+            path,
+            experiment::outcome_document(&outcome, page, Some(path)).as_bytes(),
+        )?;
     }
     outcome_view::show(&outcome, screen);
     Ok(Status::Done)

@@ -1,8 +1,7 @@
 //! Prints the results of a study about knobs, as text and as JSON.
 
-use super::{CellJson, cells};
 use ::study::which_knob::{KnobAnswer, PredictionCheck, knob_answers, least_repetitions};
-use experiment::{StudyOutcome, result_set};
+use experiment::{CellJson, StudyOutcome, outcome_cells, result_set};
 use report::which_knob::{KnobReportContext, prediction_check_text, summary, which_knob_text};
 use serde::Serialize;
 use terminal::Screen;
@@ -48,7 +47,7 @@ pub fn answer(outcome: &StudyOutcome, screen: &mut Screen) {
         done,
         least_repetitions,
         summary: summary(&answers),
-        cells: cells(study, results),
+        cells: outcome_cells(study, results),
         knobs: &answers,
         prediction: outcome.prediction.as_ref(),
     });
