@@ -24,7 +24,9 @@ pub struct Flags {
     /// Print every detail
     #[arg(long, short, global = true)]
     verbose: bool,
-    /// Use colours: auto (on a terminal, if NO_COLOR is unset), always, never
+    /// Use colours: auto, always or never
+    ///
+    /// auto: on a terminal, if NO_COLOR is unset
     #[arg(
         long,
         global = true,

@@ -166,9 +166,18 @@ fn check(_: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
         let none = verdict.status(seen, name, 0).json();
         verdict.equal(name, none["leases"].as_array().map(Vec::len), Some(0));
     }
-    for name in ["same", "same_stormed"] {
-        verdict.status(seen, name, 0);
-    }
+    verdict.status(seen, "same", 0);
+    let stormed = seen.get("same_stormed");
+    // A kernel 7.2 may warn about a process that is killed while it changes a partition (kernels.md).
+    let remains = stormed
+        .stdout
+        .lines()
+        .filter(|line| !line.starts_with("/proc/sys/kernel/tainted: \"0\" became \"512\""));
+    let remains: Vec<&str> = remains.collect();
+    verdict.that(
+        stormed.status >= 0 && remains.is_empty(),
+        format!("after the storm: {remains:?}"),
+    );
     for (name, least) in [("sweep_lease", 3), ("sweep_release", 3)] {
         swept(seen, name, least, verdict);
     }
