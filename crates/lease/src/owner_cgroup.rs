@@ -19,7 +19,7 @@ pub(crate) fn by_path(root: &Root, cgroups: &Cgroups, path: &str) -> Result<Stri
     }
     let path = format!("/{}", path.trim_start_matches('/'));
     let is_below = |mount: &&str| path.strip_prefix(*mount).is_some_and(|rest| rest.starts_with('/'));
-    let candidates: Vec<String> = match mounts.iter().any(|mount| is_below(mount)) {
+    let candidates: Vec<String> = match mounts.iter().any(is_below) {
         true => vec![path],
         false => mounts.iter().map(|mount| format!("{mount}{path}")).collect(),
     };
