@@ -244,7 +244,7 @@ impl<'a> Journal<'a> {
     ///
     /// # Errors
     /// The write error; the journal stays complete in any case.
-    pub(crate) fn archive_finished_layers(&self) -> Result<(), ApplyError> {
+    pub fn archive_finished_layers(&self) -> Result<(), ApplyError> {
         let layers = self.layers();
         let Some(first) = layers.iter().position(ApplyLayer::is_live) else {
             return Ok(());

@@ -143,8 +143,7 @@ pub(crate) fn remove_unless_busy(
 
 /// Whether a process ended, and cannot release anything itself.
 pub(crate) fn has_ended(system: &dyn System, holder: TaskKey) -> bool {
-    let now = machine::tasks::read_one(system.root(), holder.tid);
-    now.is_none_or(|now| now.key != holder || matches!(now.state, 'Z' | 'X'))
+    machine::tasks::has_ended(system.root(), holder).unwrap_or(false)
 }
 
 fn append<H: ProcessHold>(storage: &dyn Storage, name: &str, line: &LedgerLine<H>) -> Result<(), ApplyError> {

@@ -26,7 +26,7 @@ pub struct Flags {
     verbose: bool,
     /// Use colours: auto, always or never
     ///
-    /// auto: on a terminal, if NO_COLOR is unset
+    /// With auto: on a terminal, if NO_COLOR is unset.
     #[arg(
         long,
         global = true,

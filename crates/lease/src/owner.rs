@@ -97,17 +97,14 @@ impl LeaseOwner {
         }
     }
 
-    /// Whether it has ended. A process that its parent has not reaped yet has ended too.
+    /// Whether it has ended.
     ///
     /// # Errors
-    /// A directory that cannot be read for another reason than its absence.
+    /// A read error other than its absence: it is then unknown.
     pub fn has_ended(&self, root: &Root) -> Result<bool, Failure> {
         match &self.identity {
             OwnerIdentity::Manual => Ok(false),
-            OwnerIdentity::Process(key) => {
-                let task = machine::tasks::read_stat(root, key.tid);
-                Ok(task.is_none_or(|task| task.key != *key || matches!(task.state, 'Z' | 'X')))
-            }
+            OwnerIdentity::Process(key) => Ok(machine::tasks::has_ended(root, *key)?),
             OwnerIdentity::Cgroup { path, inode } => Ok(root.inode(path)? != Some(*inode)),
         }
     }
@@ -121,13 +118,15 @@ impl LeaseOwner {
 
 fn process(root: &Root, pid: u32) -> Result<TaskKey, OwnerAbsence> {
     let task = machine::tasks::read_one(root, pid).ok_or(OwnerAbsence::NoProcess { pid })?;
-    match (task.pid == pid, task.state) {
-        (false, _) => Err(OwnerAbsence::Thread {
+    if task.pid != pid {
+        return Err(OwnerAbsence::Thread {
             tid: pid,
             pid: task.pid,
-        }),
-        (true, 'Z' | 'X') => Err(OwnerAbsence::Ended { pid }),
-        (true, _) => Ok(task.key),
+        });
+    }
+    match machine::tasks::has_ended(root, task.key)? {
+        true => Err(OwnerAbsence::Ended { pid }),
+        false => Ok(task.key),
     }
 }
 
@@ -215,6 +214,11 @@ mod tests {
         assert!(!ended());
         fake.process(70, 'Z', 500);
         assert!(ended() && fake.find("pid:70").unwrap_err().why.contains("has ended"));
+        // Its first thread has exited, and another one runs.
+        for tid in [70, 72] {
+            fake.write(&format!("proc/70/task/{tid}/stat"), "");
+        }
+        assert!(!ended() && fake.find("pid:70").is_ok());
         fake.process(70, 'S', 900);
         assert!(ended() && fake.find("pid:70").is_ok());
         std::fs::remove_dir_all(fake.0.path().join("proc/70")).unwrap();

@@ -60,6 +60,8 @@ pub struct WaitingRequest {
     pub request: LeaseRequest,
     /// Since when, in seconds since 1970.
     pub since_s: u64,
+    /// Until when, in seconds since 1970: later it has no place, even if its process was stopped.
+    pub until_s: u64,
 }
 
 /// All leases, and all requests that wait, the first one first.
@@ -106,16 +108,16 @@ impl LeaseRegistry {
             Failure::conflict(
                 format!("{RUN_DIR}/{NAME} cannot be read"),
                 why,
-                "it was not changed; `quietcore undo --all` undoes the partitions of all leases",
+                "it stays until no lease is active: `quietcore undo --partition lease-N` undoes one",
             )
         };
-        let registry: LeaseRegistry = serde_json::from_slice(&bytes)
-            .map_err(|error| unreadable(format!("it is not a list of leases: {error}")))?;
-        match registry.version {
-            VERSION => Ok(registry),
-            other => Err(unreadable(format!(
-                "another version of quietcore wrote it (format {other})"
+        let damaged = |error: serde_json::Error| unreadable(format!("it is not a list of leases: {error}"));
+        let document: serde_json::Value = serde_json::from_slice(&bytes).map_err(damaged)?;
+        match document["version"].as_u64() {
+            Some(version) if version != u64::from(VERSION) => Err(unreadable(format!(
+                "another version of quietcore wrote it (format {version})"
             ))),
+            _ => serde_json::from_value(document).map_err(damaged),
         }
     }
 
@@ -161,9 +163,12 @@ impl LeaseRegistry {
         self.waiting.retain(|one| !one.is_same(request));
     }
 
-    /// Removes requests whose process or owner has ended. Those for which this is unknown stay.
-    pub fn drop_ended_requests(&mut self, root: &Root) {
+    /// Removes requests whose time is over, or whose process or owner has ended. Those for which this is unknown stay.
+    pub fn drop_ended_requests(&mut self, root: &Root, now_s: u64) {
         self.waiting.retain(|waiting| {
+            if waiting.until_s < now_s {
+                return false;
+            }
             let client = LeaseOwner::of_process(waiting.client);
             ![&client, &waiting.owner]
                 .iter()
@@ -226,7 +231,7 @@ mod tests {
     fn a_registry_of_another_version_or_with_damage_is_refused_and_kept() {
         let dir = tempfile::tempdir().unwrap();
         let storage = StateDir::create(&dir.path().join("state")).unwrap();
-        let newer = r#"{"version":2,"last_id":0,"leases":[],"waiting":[]}"#;
+        let newer = r#"{"version":2,"last_id":0,"leases":[],"queue":[]}"#;
         for (text, why) in [
             ("", "not a list"),
             ("{", "not a list"),
@@ -241,6 +246,38 @@ mod tests {
             );
             assert_eq!(storage.read(NAME).unwrap().unwrap(), text.as_bytes());
         }
+    }
+
+    #[test]
+    fn a_request_has_a_place_until_its_time_is_over() {
+        let request = |tid| WaitingRequest {
+            client: TaskKey { tid, start_time: 1 },
+            owner: LeaseOwner {
+                name: "manual".to_owned(),
+                identity: OwnerIdentity::Manual,
+            },
+            request: LeaseRequest::default(),
+            since_s: 1,
+            until_s: 10,
+        };
+        let mut registry = LeaseRegistry {
+            waiting: vec![request(std::process::id()), request(2)],
+            ..LeaseRegistry::default()
+        };
+        assert_eq!(registry.requests_before(&request(2)), 1);
+        assert!(registry.has_request(&request(2)) && !registry.has_request(&request(3)));
+        registry.remove_request(&request(std::process::id()));
+        assert_eq!(registry.requests_before(&request(2)), 0);
+        let dir = tempfile::tempdir().unwrap();
+        let stat = format!("2 (p) T 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 1{}\n", " 0".repeat(30));
+        std::fs::create_dir_all(dir.path().join("proc/2")).unwrap();
+        std::fs::write(dir.path().join("proc/2/stat"), stat).unwrap();
+        let root = Root::of(&root::Live::rehearsal(dir.path()));
+        registry.drop_ended_requests(&root, 10);
+        assert_eq!(registry.waiting.len(), 1);
+        // Its process is stopped and cannot give up by itself.
+        registry.drop_ended_requests(&root, 11);
+        assert!(registry.waiting.is_empty());
     }
 
     #[test]

@@ -12,7 +12,9 @@ pub use parse::{parse_cgroup_file, parse_stat, parse_status_allowed};
 pub use placement::{CpuTasks, MaskCount};
 pub(crate) use placement::{TaskListLocation, count_masks, read_mask_counts, read_tasks_on};
 pub(crate) use planning_tasks::read_planning_tasks;
-pub use read::{SchedStat, cgroup_of, read, read_one, read_process, read_sched_stat, read_stat, users_of, with_status};
+pub use read::{
+    SchedStat, cgroup_of, has_ended, read, read_one, read_process, read_sched_stat, read_stat, users_of, with_status,
+};
 pub(crate) use read::{read_all, read_cgroups};
 pub use thread_list::ThreadList;
 

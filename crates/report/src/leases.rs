@@ -99,12 +99,13 @@ pub struct ReleaseReport {
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ReleasedLease {
+    /// The lease.
     #[serde(flatten)]
-    lease: LeaseSummary,
+    pub lease: LeaseSummary,
     /// Whether its partition is still there, because something could not be undone. The next command tries again.
-    open: bool,
+    pub open: bool,
     /// What differs from the state before the lease, with the reason.
-    remains: Vec<String>,
+    pub remains: Vec<String>,
 }
 
 impl<'a> LeaseReport<'a> {
@@ -140,16 +141,6 @@ impl ReleaseReport {
 }
 
 impl ReleasedLease {
-    /// A lease that ended, or, if `open`, could not be undone completely.
-    #[must_use]
-    pub fn new(lease: &Lease, open: bool, remains: &[String]) -> ReleasedLease {
-        ReleasedLease {
-            lease: LeaseSummary::of(lease, false),
-            open,
-            remains: remains.to_vec(),
-        }
-    }
-
     fn text(&self) -> String {
         let LeaseSummary { id, cpus, .. } = &self.lease;
         let mut text = match (self.open, self.remains.is_empty()) {
@@ -320,6 +311,7 @@ mod tests {
             owner: owner.clone(),
             request: LeaseRequest::default(),
             since_s: 1_700_000_000,
+            until_s: u64::MAX,
         };
         let pool = PoolSummary {
             cpus: CpuSet::range(2, 7),

@@ -57,6 +57,7 @@ impl Session {
                 outcome => break outcome?,
             }
         };
+        // Leases do not end here: the caller compares the state with that of before.
         self.swept(state, lock)
     }
 
@@ -68,6 +69,21 @@ impl Session {
         match self.state()? {
             None => Ok(None),
             Some(state) => self.locked(state).map(Some),
+        }
+    }
+
+    /// As [`Session::lock_existing`], but does not wait; `None` also while another command has the lock.
+    ///
+    /// # Errors
+    /// As [`Session::lock`].
+    pub fn lock_if_free(&self) -> Result<Option<ChangeLock<'_>>, Failure> {
+        let Some(state) = self.state()? else {
+            return Ok(None);
+        };
+        match state.lock(Duration::ZERO) {
+            Ok(lock) => self.without_ended_leases(state, lock).map(Some),
+            Err(RootError::Busy { .. }) => Ok(None),
+            Err(error) => Err(not_locked(error)),
         }
     }
 
@@ -120,10 +136,17 @@ impl Session {
 
     fn locked(&self, state: Arc<StateDir>) -> Result<ChangeLock<'_>, Failure> {
         let lock = state.lock(LOCK_WAIT).map_err(not_locked)?;
-        self.swept(state, lock)
+        self.without_ended_leases(state, lock)
     }
 
-    /// Restores what killed commands had changed, and ends leases without an owner. If that fails, the change stays in its ledger for the next command, and
+    fn without_ended_leases(&self, state: Arc<StateDir>, lock: Lock) -> Result<ChangeLock<'_>, Failure> {
+        let mut changing = self.swept(state, lock)?;
+        changing.ended_leases = changing.sweep_leases();
+        self.note_ended_leases(&changing.ended_leases);
+        Ok(changing)
+    }
+
+    /// Restores what killed commands had changed. If that fails, the change stays in its ledger for the next command, and
     /// this command continues.
     fn swept(&self, state: Arc<StateDir>, lock: Lock) -> Result<ChangeLock<'_>, Failure> {
         let held = SignalBlock::unless_watched();
@@ -140,7 +163,7 @@ impl Session {
                 Err(error) => self.warn_of_leftovers(error),
             }
         }
-        let mut changing = ChangeLock {
+        Ok(ChangeLock {
             session: self,
             host,
             left,
@@ -148,10 +171,7 @@ impl Session {
             state,
             _lock: lock,
             _held: held,
-        };
-        changing.ended_leases = changing.sweep_leases();
-        self.note_ended_leases(&changing.ended_leases);
-        Ok(changing)
+        })
     }
 }
 
@@ -192,9 +212,9 @@ impl ChangeLock<'_> {
             let request = UndoRequest { which, force, why };
             apply::undo(&*self.host, self.state(), boot_id.as_deref(), request)
         };
-        let undone = undo(Force::No)?;
+        let mut undone = undo(Force::No)?;
         if undone.failed.is_empty() && !undone.drift.is_empty() {
-            undo(Force::Keep)?;
+            undone.failed = undo(Force::Keep)?.failed;
         }
         Ok(undone)
     }

@@ -9,7 +9,7 @@ pub use lease::{Lease, LeaseOwner, LeaseRequest, OwnerIdentity};
 pub use pool::LeasePool;
 pub use waiting::{IfBusy, PendingLease};
 
-use crate::{EndedLease, Session};
+use crate::{EndedLease, Session, seconds_now};
 use lease::{LeaseRegistry, WaitingRequest};
 use machine::{Cgroups, CpuSet};
 use root::Failure;
@@ -54,16 +54,20 @@ fn registry(session: &Session) -> Result<LeaseRegistry, Failure> {
 /// Lists the pool, the leases and the requests that wait. Changes nothing.
 ///
 /// # Errors
-/// No permission, and files that cannot be read.
+/// No permission, and a registry that cannot be read.
 pub fn list(session: &Session) -> Result<LeaseList, Failure> {
     let machine = session.machine();
-    let pool = LeasePool::declared(session, &machine)?;
+    // The leases are listed in any case.
+    let pool = LeasePool::declared(session, &machine).unwrap_or_else(|error| {
+        session.warn(&error);
+        None
+    });
     let in_force = session.in_force();
     let taken = CpuSet::union(in_force.iter().map(|intent| &intent.cpus));
     let mut registry = registry(session)?;
     let is_active = |lease: &Lease| in_force.iter().any(|intent| intent.name.as_str() == lease.partition);
     registry.leases.retain(is_active);
-    registry.drop_ended_requests(session.root());
+    registry.drop_ended_requests(session.root(), seconds_now());
     let with_end = |lease: Lease| Ok((lease.clone(), lease.owner.has_ended(session.root())?));
     Ok(LeaseList {
         free: pool

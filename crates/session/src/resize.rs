@@ -8,8 +8,8 @@ use crate::isolation::plan_on;
 use crate::{ChangeLock, partition};
 use apply::resize::{begin, end};
 use apply::{
-    ApplyOutcome, ApplyRequest, ChangeOutcome, Force, Journal, PartitionTasks, TaskDestination, UndoOutcome,
-    UndoRequest, UndoTarget,
+    ApplyLayer, ApplyOutcome, ApplyRequest, ChangeOutcome, Force, Journal, PartitionTasks, TaskDestination,
+    UndoOutcome, UndoRequest, UndoTarget,
 };
 use machine::Machine;
 use plan::{Finding, FindingId, Intent, Level};
@@ -38,11 +38,18 @@ pub fn make_room(
     let Some(journal) = Journal::open(changing.state())? else {
         return Ok(None);
     };
-    let intent = journal
-        .layers()
+    let layers = journal.layers();
+    let layer = layers
         .iter()
-        .find(|layer| layer.is_live() && layer.intent.name == new_intent.name)
-        .map(|layer| layer.intent.clone());
+        .find(|layer| layer.is_live() && layer.intent.name == new_intent.name);
+    if layer.is_some_and(ApplyLayer::is_lease) {
+        return Err(Failure::conflict(
+            format!("partition {name} is a lease"),
+            "it belongs to its owner, with the CPUs that were leased",
+            "release it first; see `quietcore leases`",
+        ));
+    }
+    let intent = layer.map(|layer| layer.intent.clone());
     let Some(intent) = intent.filter(|intent| intent != new_intent) else {
         return Ok(None);
     };

@@ -97,6 +97,13 @@ pub fn repair_found(session: &Session, found: &[&CheckFinding]) -> Result<Settin
             "run `quietcore check` again",
         ));
     };
+    if !changing.ended_leases.is_empty() {
+        return Err(Failure::conflict(
+            "the isolated CPUs have changed",
+            "a lease ended during the check, so its findings are out of date",
+            "run `quietcore check` again",
+        ));
+    }
     let mut all = SettingRepairs::default();
     for (partition, changes) in by_partition {
         let machine = session.machine();

@@ -2,8 +2,10 @@
 
 use crate::support::lease_machine::LeaseMachine;
 use crate::support::rehearsal::{Rules, set};
+use apply::UndoTarget;
 use lease::{LeaseRegistry, LeaseRequest};
 use machine::CpuSet;
+use plan::{Intent, PartitionName, Profile};
 use root::{Failure, Status};
 use session::leasing::{GrantedLease, IfBusy, LeaseAttempt, PendingLease, ReleaseTarget, list, release};
 
@@ -167,6 +169,42 @@ fn a_request_is_planned_with_what_other_commands_did_since() {
 }
 
 #[test]
+fn a_lease_is_not_resized_and_is_not_the_last_partition_of_undo() {
+    let machine = LeaseMachine::boot(Rules::V2, POOL);
+    let granted = lease(&machine, &named("3"), "manual").unwrap().lease;
+    let changing = machine.session.lock().unwrap();
+    let name = PartitionName::new(&granted.partition).unwrap();
+    let larger = Intent::new(name, set("2-3"), Profile::Minimal);
+    let read = machine.session.machine().for_plan(machine.session.root());
+    let refused = session::resize::make_room(&changing, &larger, &read)
+        .map(drop)
+        .unwrap_err();
+    assert!(
+        refused.status == Status::Conflict && refused.what.contains("is a lease"),
+        "{refused:?}"
+    );
+    let undone = changing.undo(UndoTarget::Last, "test").unwrap();
+    assert!(!undone.was_in_force && machine.isolated() == set("3"), "{undone:?}");
+    let undone = changing.undo(UndoTarget::All, "test").unwrap();
+    assert!(undone.was_in_force && undone.equal(), "{undone:?}");
+    drop(changing);
+    drop(machine.session.lock().unwrap());
+    assert!(machine.registry().leases.is_empty());
+    machine.assert_restored("everything was undone");
+}
+
+#[test]
+fn a_pool_that_overlaps_a_declared_partition_is_refused() {
+    let declared = "[[partition]]\ncpus = \"core-of:3\"\nprofile = \"minimal\"\n";
+    let machine = LeaseMachine::boot(Rules::V2, &format!("{POOL}{declared}"));
+    let refused = lease(&machine, &count(1), "manual").unwrap_err();
+    assert!(
+        refused.status == Status::Usage && refused.what.contains("CPU 3 is in the pool"),
+        "{refused:?}"
+    );
+}
+
+#[test]
 fn a_command_that_is_killed_leaves_no_lease_without_an_owner() {
     for rules in ALL_RULES {
         let mut steps = 1;
@@ -234,8 +272,13 @@ fn a_damaged_registry_ends_no_lease_and_is_kept() {
     std::fs::write(&file, &text[..text.len() / 2]).unwrap();
     assert_eq!(list(&machine.session).unwrap_err().status, Status::Conflict);
     assert_eq!(machine.isolated().len(), 1);
-    std::fs::write(&file, text).unwrap();
+    std::fs::write(&file, &text).unwrap();
     let registry: LeaseRegistry = machine.registry();
     assert_eq!(registry.leases.len(), 1);
     assert!(registry.leases[0].cpus.is_subset(&set("1-3")));
+    // Without a lease that is active, a damaged registry is replaced.
+    release(&machine.session, &ReleaseTarget::Id(registry.leases[0].id)).unwrap();
+    std::fs::write(&file, &text[..text.len() / 2]).unwrap();
+    drop(machine.session.lock().unwrap());
+    assert!(machine.registry().leases.is_empty());
 }

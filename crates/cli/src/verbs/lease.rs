@@ -34,7 +34,7 @@ pub struct Args {
     wait: Duration,
     /// The lease ends with this: pid:N, unit:NAME, cgroup:PATH, container:ID, domain:NAME
     ///
-    /// A domain is a virtual machine of libvirt. `manual` is a lease that only `release` ends. An owner has one lease;
+    /// Here, a domain is a virtual machine of libvirt. `manual` is a lease that only `release` ends. An owner has one lease;
     /// the same request again returns it.
     #[arg(long = "for", value_name = "OWNER")]
     owner: String,

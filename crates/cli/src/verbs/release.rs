@@ -1,6 +1,6 @@
 //! `release`: ends leases.
 
-use report::{ReleaseReport, ReleasedLease};
+use report::{LeaseSummary, ReleaseReport, ReleasedLease};
 use root::{Failure, Status};
 use session::Session;
 use session::leasing::{ReleaseTarget, release};
@@ -33,9 +33,11 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
     let step = StepLine::start("releasing", screen);
     let ended = release(session, &target)?;
     drop(step);
-    let released = ended
-        .iter()
-        .map(|end| ReleasedLease::new(&end.lease, end.is_open, &end.remains));
+    let released = ended.iter().map(|end| ReleasedLease {
+        lease: LeaseSummary::of(&end.lease, end.has_owner_ended),
+        open: end.is_open,
+        remains: end.remains.clone(),
+    });
     let report = ReleaseReport::new(released.collect());
     screen.json(&report);
     let mut text = report.text();

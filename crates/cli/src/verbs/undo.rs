@@ -159,7 +159,22 @@ fn undo(session: &Session, changing: &ChangeLock, which: UndoTarget, force: Forc
     let state = changing.state();
     let why = "undo";
     let request = UndoRequest { which, force, why };
-    let mut undone = apply::undo(&*changing.host, state, boot_id.as_deref(), request)?;
+    let undone = apply::undo(&*changing.host, state, boot_id.as_deref(), request);
+    let has_just_ended = |name: &str| {
+        changing
+            .ended_leases
+            .iter()
+            .any(|end| end.lease.partition == name && !end.is_open)
+    };
+    let mut undone = match (undone, which) {
+        // Its owner has ended, so taking the lock undid it.
+        (Err(ApplyError::NoPartition { .. }), UndoTarget::Named(name)) if has_just_ended(name) => UndoOutcome {
+            was_in_force: true,
+            undone_partitions: vec![name.to_owned()],
+            ..UndoOutcome::default()
+        },
+        (undone, _) => undone?,
+    };
     undone.drift.append(&mut drift);
     Ok(undone)
 }

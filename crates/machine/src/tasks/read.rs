@@ -1,11 +1,11 @@
 //! Reads every thread of a machine. With a hundred thousand of them most of the time of `inspect` is spent here, so two
 //! threads share the processes, and only `stat` and `status` are read.
 
-use super::Task;
 use super::parse::{Stat, allowed_of, parse_cgroup_file, stat_of};
+use super::{Task, TaskKey};
 use crate::reading::RootReader;
 use crate::{UnreadableFile, Version};
-use root::{DirectoryEntryType, Root};
+use root::{DirectoryEntryType, Root, RootError};
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -22,6 +22,21 @@ pub fn read(root: &Root) -> Option<Vec<Task>> {
 #[must_use]
 pub fn read_one(root: &Root, tid: u32) -> Option<Task> {
     read_stat(root, tid).map(|task| with_status(root, task))
+}
+
+/// Whether a process has ended, also if its parent has not reaped it. A process whose first thread has exited has not ended
+/// while it has other threads.
+///
+/// # Errors
+/// The error of reading `/proc`: it is then unknown.
+pub fn has_ended(root: &Root, key: TaskKey) -> Result<bool, RootError> {
+    let threads = || root.entries(&format!("/proc/{}/task", key.tid));
+    match read_stat(root, key.tid) {
+        None => Ok(threads()?.is_none()),
+        Some(task) if task.key != key => Ok(true),
+        Some(task) if matches!(task.state, 'Z' | 'X') => Ok(threads()?.is_none_or(|threads| threads.len() <= 1)),
+        Some(_) => Ok(false),
+    }
 }
 
 /// As [`read_one`] from a single file, without mask; its process is assumed to be its own. For callers that read very many.

@@ -1,7 +1,7 @@
 //! Ends the leases whose owner has ended, and those that a crash left half made.
 
 use super::ChangeLock;
-use crate::Session;
+use crate::{Session, seconds_now};
 use apply::{ApplyLayer, Journal, JournalState, LayerState, UndoOutcome, UndoTarget};
 use lease::{Lease, LeaseRegistry};
 use root::Failure;
@@ -13,6 +13,8 @@ pub struct EndedLease {
     pub lease: Lease,
     /// What differs from the state before it, with the reason.
     pub remains: Vec<String>,
+    /// Whether its owner has ended.
+    pub has_owner_ended: bool,
     /// Whether its partition is still there, because something could not be undone.
     pub is_open: bool,
 }
@@ -34,18 +36,35 @@ impl ChangeLock<'_> {
     /// Ends every lease whose owner has ended, and forgets those without a partition. One that cannot be ended stays, with
     /// a warning, and the next command tries again.
     pub(crate) fn sweep_leases(&self) -> Vec<EndedLease> {
-        let ended = self.swept_leases().unwrap_or_else(|error| {
-            self.session.warn(&error);
-            Vec::new()
-        });
-        if !ended.is_empty() {
+        let mut all = Vec::new();
+        loop {
+            let ended = self.swept_leases().unwrap_or_else(|error| {
+                self.session.warn(&error);
+                Vec::new()
+            });
+            if ended.is_empty() {
+                return all;
+            }
             self.session.refresh();
+            let is_open = ended.iter().any(|end| end.is_open);
+            all.extend(ended);
+            // An unfinished lease blocks the others; once it is undone they can end too.
+            if is_open {
+                return all;
+            }
         }
-        ended
     }
 
     fn swept_leases(&self) -> Result<Vec<EndedLease>, Failure> {
-        let mut registry = LeaseRegistry::read(self.state())?;
+        let mut registry = match LeaseRegistry::read(self.state()) {
+            Err(error) if self.has_leases()? => return Err(error),
+            // Without a lease that is active, what it contained means nothing any more.
+            Err(_) => {
+                LeaseRegistry::default().write(self.state())?;
+                return Ok(Vec::new());
+            }
+            Ok(registry) => registry,
+        };
         let before = registry.clone();
         let mut ended = Vec::new();
         for lease in &before.leases {
@@ -63,7 +82,7 @@ impl ChangeLock<'_> {
                 }),
             }
         }
-        registry.drop_ended_requests(self.session.root());
+        registry.drop_ended_requests(self.session.root(), seconds_now());
         if registry != before {
             registry.write(self.state())?;
         }
@@ -86,11 +105,34 @@ impl ChangeLock<'_> {
             self.session.warn_of_leftovers(error);
         }
         let undone = self.undo(UndoTarget::Named(&lease.partition), "lease")?;
+        let is_open = self.layer_of(lease)? != LeaseLayer::None;
+        if !is_open && let Some(journal) = Journal::open(self.state())? {
+            // The journal of partitions that stay does not grow with every lease. On a full disk it stays as it is.
+            let _ = journal.archive_finished_layers();
+        }
         Ok(EndedLease {
             lease: lease.clone(),
-            is_open: !undone.failed.is_empty(),
+            has_owner_ended: lease.owner.has_ended(self.session.root())?,
+            is_open,
             remains: UndoOutcome::remains(&undone),
         })
+    }
+
+    /// Whether a lease has its partition, completely.
+    pub(crate) fn is_lease_active(&self, lease: &Lease) -> Result<bool, Failure> {
+        Ok(matches!(
+            self.layer_of(lease)?,
+            LeaseLayer::InForce | LeaseLayer::Blocked
+        ))
+    }
+
+    /// Whether the journal has a lease that is not undone.
+    fn has_leases(&self) -> Result<bool, Failure> {
+        let Some(journal) = Journal::open(self.state())? else {
+            return Ok(false);
+        };
+        let is_void = journal.state(self.session.boot_id().as_deref()) == JournalState::Void;
+        Ok(!is_void && journal.layers().iter().any(|layer| layer.is_live() && layer.is_lease()))
     }
 
     fn layer_of(&self, lease: &Lease) -> Result<LeaseLayer, Failure> {

@@ -2,7 +2,7 @@
 
 use super::pool::{Admission, LeasePool};
 use crate::isolation::settle;
-use crate::{ChangeLock, Session, seconds_now, stop_flag};
+use crate::{ChangeLock, seconds_now, stop_flag};
 use apply::{ApplyRequest, ChangeEntry};
 use lease::{Lease, LeaseRegistry, WaitingRequest, partition_name};
 use machine::{CpuSet, Machine};
@@ -38,7 +38,7 @@ pub(super) fn attempt(changing: &ChangeLock, waiting: &WaitingRequest) -> Result
     // What was read before the lock may have changed since.
     session.refresh();
     let registry = LeaseRegistry::read(changing.state())?;
-    if let Some(lease) = earlier_lease(session, &registry, waiting)? {
+    if let Some(lease) = earlier_lease(changing, &registry, waiting)? {
         return Ok(LeaseAttempt::Granted(Box::new(GrantedLease {
             lease,
             is_active: true,
@@ -69,12 +69,12 @@ pub(super) fn attempt(changing: &ChangeLock, waiting: &WaitingRequest) -> Result
 
 /// The lease that the owner has already.
 fn earlier_lease(
-    session: &Session,
+    changing: &ChangeLock,
     registry: &LeaseRegistry,
     waiting: &WaitingRequest,
 ) -> Result<Option<Lease>, Failure> {
     let owner = &waiting.owner;
-    if owner.has_ended(session.root())? {
+    if owner.has_ended(changing.session.root())? {
         return Err(Failure::unable(
             format!("there is no owner {}", report::safe(&owner.name)),
             "it has ended",
@@ -91,6 +91,15 @@ fn earlier_lease(
                 machine::utc_text(lease.since_s)
             ),
             format!("release it first: quietcore release {}", lease.id),
+        )),
+        Some(lease) if !changing.is_lease_active(lease)? => Err(Failure::conflict(
+            format!(
+                "lease {} of {} is not undone completely",
+                lease.id,
+                report::safe(&owner.name)
+            ),
+            "the last attempt to end it failed",
+            format!("see what `quietcore release {}` reports", lease.id),
         )),
         lease => Ok(lease.cloned()),
     }

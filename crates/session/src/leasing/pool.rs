@@ -1,7 +1,8 @@
 //! The pool of CPUs that leases use, and which of them a request can get.
 
+use crate::Session;
+use crate::declared::{self, DeclaredFile};
 use crate::isolation::{choose, existing_cpus};
-use crate::{Session, declared};
 use lease::LeaseRequest;
 use machine::{CpuSet, Machine};
 use plan::declared::{CpuSpec, PATH, pool};
@@ -40,10 +41,19 @@ impl LeasePool {
         let Some(settings) = pool(&bytes).map_err(|error| declared::wrong(PATH, &error))? else {
             return Ok(None);
         };
+        let declared = DeclaredFile::of(PATH.to_owned(), &bytes)?.named_cpus(machine)?;
         let cpus = existing_cpus(&settings.cpus, machine).map_err(|error| Failure {
             what: format!("{PATH}: [pool] cpus: {}", error.what),
             ..error
         })?;
+        let both = cpus.and(&declared);
+        if !both.is_empty() {
+            return Err(Failure::usage(
+                format!("{PATH}: CPU {both} is in the pool and in a declared partition"),
+                "a CPU can be in one of them only",
+                "remove it from the other",
+            ));
+        }
         Ok(Some(LeasePool {
             cpus,
             profile: settings.profile,
@@ -78,27 +88,20 @@ impl LeasePool {
         root: &Root,
     ) -> Result<Admission, Failure> {
         let unused = self.free(machine, &CpuSet::new());
-        if request.count.unwrap_or_default() + self.reserve > unused.len() {
-            return Err(self.too_many(request.count.unwrap_or_default(), &unused));
-        }
-        let largest = self.cpus_for(request, &unused, machine, root)?;
-        if largest.len() + self.reserve > unused.len() {
-            return Err(self.too_many(largest.len(), &unused));
+        let wanted = self.cpus_for(request, &unused, machine, root)?;
+        if wanted.len() + self.reserve > unused.len() {
+            return Err(self.too_many(wanted.len(), &unused));
         }
         let free = self.free(machine, taken);
         let spare = free.len().saturating_sub(self.reserve);
-        let state = match (free.is_empty(), self.reserve) {
-            (true, _) => "no CPU of the pool is free".to_owned(),
-            (false, 0) => format!("only CPU {free} of the pool is free"),
-            (false, reserve) => format!("only CPU {free} of the pool is free; never leased (reserve): {reserve}"),
-        };
-        if largest.len() > spare {
-            return Ok(Admission::Later(state));
+        match self.cpus_for(request, &free, machine, root) {
+            Ok(cpus) if cpus.len() <= spare => Ok(Admission::Now(cpus)),
+            _ => Ok(Admission::Later(match (free.is_empty(), self.reserve) {
+                (true, _) => "no CPU of the pool is free".to_owned(),
+                (false, 0) => format!("only CPU {free} of the pool is free"),
+                (false, reserve) => format!("only CPU {free} of the pool is free; never leased (reserve): {reserve}"),
+            })),
         }
-        Ok(match self.cpus_for(request, &free, machine, root) {
-            Ok(cpus) => Admission::Now(cpus),
-            Err(error) => Admission::Later(format!("{state}; {}", error.reason())),
-        })
     }
 
     /// The error for a request that exceeds the pool.
@@ -143,7 +146,16 @@ impl LeasePool {
             kind: request.kind,
             keep: None,
         };
-        let choice = choose(&spec, all.minus(usable), machine, root)?;
-        Ok(choice.map(|choice| choice.cpus).unwrap_or_default())
+        let chosen = choose(&spec, all.minus(usable), machine, root).map_err(|error| Failure {
+            // The rule names CPUs that it may not use; here those are all but the pool's.
+            why: format!("it has to be chosen from CPU {}", plan::words::cpus_or_none(usable)),
+            ..error
+        })?;
+        let cpus = chosen.map(|choice| choice.cpus).unwrap_or_default();
+        // A choice of whole cores may have more than was requested. If they do not fit, the first ones are enough.
+        Ok(match request.count {
+            Some(count) if cpus.len() + self.reserve > usable.len() => cpus.iter().take(count).collect(),
+            _ => cpus,
+        })
     }
 }

@@ -12,6 +12,9 @@ use std::time::{Duration, Instant};
 /// Interval between two looks at the queue. A look reads two small files.
 const INTERVAL: Duration = Duration::from_millis(100);
 
+/// Interval between attempts to end the lease of an owner that has ended.
+const SHORTEST_PAUSE: Duration = Duration::from_millis(500);
+
 /// The first of the queue tries at least this often: a CPU that comes online changes no file of ours.
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
@@ -64,6 +67,7 @@ impl<'s> PendingLease<'s> {
                 owner,
                 request: request.clone(),
                 since_s: seconds_now(),
+                until_s: u64::MAX,
             },
             last_attempt: None,
         })
@@ -75,10 +79,18 @@ impl<'s> PendingLease<'s> {
     /// The owner has ended or has another lease, a request that the pool can never meet, and the errors of `apply`; the
     /// machine is then in its former state. The request has left the queue.
     pub fn attempt(&mut self, if_busy: IfBusy) -> Result<LeaseAttempt, Failure> {
-        let changing = self.session.lock()?;
+        let changing = match (if_busy, &self.last_attempt) {
+            (IfBusy::Queue, Some(_)) => self.session.lock_if_free()?,
+            _ => Some(self.session.lock()?),
+        };
+        let Some(changing) = changing else {
+            return Ok(LeaseAttempt::Later("another command changes the machine".to_owned()));
+        };
         let outcome = attempt(&changing, &self.request);
         match (&outcome, if_busy) {
             (Ok(LeaseAttempt::Later(_)), IfBusy::Queue) => self.enter(&changing)?,
+            // The grant has removed the request from the queue.
+            (Ok(LeaseAttempt::Granted(granted)), _) if !granted.is_active => self.last_attempt = None,
             _ => self.leave(&changing)?,
         }
         outcome
@@ -90,22 +102,14 @@ impl<'s> PendingLease<'s> {
     /// As [`PendingLease::attempt`], and no CPUs in time (status 5).
     pub fn wait(mut self, limit: Duration) -> Result<GrantedLease, Failure> {
         let (stop, end) = (stop_flag(), Instant::now() + limit);
+        self.request.until_s = seconds_now().saturating_add(limit.as_secs()).saturating_add(1);
         let mut is_reported = false;
         loop {
-            let is_stopped = stop.load(Ordering::Relaxed);
-            let is_last = is_stopped || Instant::now() >= end;
+            let is_last = Instant::now() >= end;
             let why = match self.attempt(if is_last { IfBusy::GiveUp } else { IfBusy::Queue })? {
                 LeaseAttempt::Granted(granted) => return Ok(*granted),
                 LeaseAttempt::Later(why) => why,
             };
-            if is_stopped {
-                return Err(Failure::new(
-                    Status::Failed,
-                    "interrupted",
-                    "nothing was leased",
-                    "run it again when you want",
-                ));
-            }
             if is_last {
                 let next = match limit.is_zero() {
                     true => "`quietcore leases` shows what has them; --wait 10s waits for them",
@@ -117,6 +121,15 @@ impl<'s> PendingLease<'s> {
                 self.session.note(&format!("note: waiting for CPUs: {why}\n"));
             }
             self.pause(end, stop);
+            if stop.load(Ordering::Relaxed) {
+                self.leave(&self.session.lock()?)?;
+                return Err(Failure::new(
+                    Status::Failed,
+                    "interrupted",
+                    "nothing was leased",
+                    "run it again when you want",
+                ));
+            }
         }
     }
 
@@ -149,13 +162,15 @@ impl<'s> PendingLease<'s> {
             let state = self.observed_state();
             let Some(registry) = &state.0 else { return };
             let mut queue = registry.clone();
-            queue.drop_ended_requests(root);
+            queue.drop_ended_requests(root, seconds_now());
             if queue.requests_before(&self.request) > 0 {
                 continue;
             }
             let is_ended = |owner: &LeaseOwner| owner.has_ended(root) == Ok(true);
+            // A lease that the last attempt could not end has ended too: it is not tried all the time.
             let is_free = registry.leases.iter().any(|lease| is_ended(&lease.owner));
-            if self.last_attempt.as_ref() != Some(&state) || is_free || start.elapsed() >= LONGEST_PAUSE {
+            let is_worthwhile = is_free && start.elapsed() >= SHORTEST_PAUSE;
+            if self.last_attempt.as_ref() != Some(&state) || is_worthwhile || start.elapsed() >= LONGEST_PAUSE {
                 return;
             }
         }
