@@ -88,6 +88,10 @@ impl LeasePool {
         root: &Root,
     ) -> Result<Admission, Failure> {
         let unused = self.free(machine, &CpuSet::new());
+        let least = request.count.unwrap_or_default();
+        if least + self.reserve > unused.len() {
+            return Err(self.too_many(least, &unused));
+        }
         let wanted = self.cpus_for(request, &unused, machine, root)?;
         if wanted.len() + self.reserve > unused.len() {
             return Err(self.too_many(wanted.len(), &unused));
@@ -149,6 +153,7 @@ impl LeasePool {
         let chosen = choose(&spec, all.minus(usable), machine, root).map_err(|error| Failure {
             // The rule names CPUs that it may not use; here those are all but the pool's.
             why: format!("it has to be chosen from CPU {}", plan::words::cpus_or_none(usable)),
+            next: format!("request other CPUs, or change the table [pool] in {PATH}"),
             ..error
         })?;
         let cpus = chosen.map(|choice| choice.cpus).unwrap_or_default();
