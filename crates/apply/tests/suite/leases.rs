@@ -113,7 +113,7 @@ fn the_pool_its_reserve_and_its_order_are_respected() {
     let [a, b, c] = [(); 3].map(|()| format!("pid:{}", machine.start_process()));
     for (request, status) in [
         (count(3), Status::Unable),
-        (count(9), Status::Unable),
+        (count(usize::MAX), Status::Unable),
         (named("0-1"), Status::Usage),
         (named("7"), Status::Usage),
         (named("x"), Status::Usage),

@@ -89,11 +89,11 @@ impl LeasePool {
     ) -> Result<Admission, Failure> {
         let unused = self.free(machine, &CpuSet::new());
         let least = request.count.unwrap_or_default();
-        if least + self.reserve > unused.len() {
+        if least.saturating_add(self.reserve) > unused.len() {
             return Err(self.too_many(least, &unused));
         }
         let wanted = self.cpus_for(request, &unused, machine, root)?;
-        if wanted.len() + self.reserve > unused.len() {
+        if wanted.len().saturating_add(self.reserve) > unused.len() {
             return Err(self.too_many(wanted.len(), &unused));
         }
         let free = self.free(machine, taken);
@@ -159,7 +159,7 @@ impl LeasePool {
         let cpus = chosen.map(|choice| choice.cpus).unwrap_or_default();
         // A choice of whole cores may have more than was requested. If they do not fit, the first ones are enough.
         Ok(match request.count {
-            Some(count) if cpus.len() + self.reserve > usable.len() => cpus.iter().take(count).collect(),
+            Some(count) if cpus.len().saturating_add(self.reserve) > usable.len() => cpus.iter().take(count).collect(),
             _ => cpus,
         })
     }
