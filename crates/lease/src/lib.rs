@@ -8,5 +8,5 @@ mod owner_absence;
 mod owner_cgroup;
 mod registry;
 
-pub use owner::{LeaseOwner, OWNER_FORMS, OwnerIdentity};
+pub use owner::{LeaseOwner, OwnerIdentity};
 pub use registry::{Lease, LeaseRegistry, LeaseRequest, WaitingRequest, partition_name};

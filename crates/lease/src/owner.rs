@@ -6,8 +6,8 @@ use machine::{Cgroups, TaskKey};
 use root::{Failure, Root, Status};
 use serde::{Deserialize, Serialize};
 
-/// The forms of an owner, for errors and help.
-pub const OWNER_FORMS: &str = "pid:N, unit:NAME, cgroup:PATH, container:ID, domain:NAME, or manual";
+/// The forms of an owner.
+const OWNER_FORMS: &str = "pid:N, unit:NAME, cgroup:PATH, container:ID, domain:NAME, or manual";
 
 /// Where libvirt writes the process of each running domain (`virPidFileBuildPath`).
 const DOMAINS: &str = "/run/libvirt/qemu";
@@ -42,7 +42,7 @@ pub enum OwnerIdentity {
 }
 
 impl LeaseOwner {
-    /// Finds an owner on a machine, by one of the [`OWNER_FORMS`].
+    /// Finds an owner on a machine: `pid:N`, `unit:NAME`, `cgroup:PATH`, `container:ID`, `domain:NAME` or `manual`.
     ///
     /// # Errors
     /// Another form, and an owner that does not exist (status 4).
@@ -152,7 +152,7 @@ fn unknown(text: &str) -> Failure {
 }
 
 /// Text of the user without control characters.
-pub(crate) fn plain(text: &str) -> String {
+fn plain(text: &str) -> String {
     text.replace(char::is_control, "?")
 }
 

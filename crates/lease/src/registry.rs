@@ -35,7 +35,7 @@ pub struct LeaseRequest {
 /// CPUs that belong to an owner.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lease {
-    /// Its number, which no other lease of this boot gets.
+    /// Its number, which no other lease of this boot gets, unless the registry was damaged.
     pub id: u64,
     /// Name of its partition.
     pub partition: String,

@@ -8,6 +8,24 @@ use plan::{Finding, Profile};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
+/// Whether a command granted a lease, or its owner had it already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LeaseOrigin {
+    /// The command granted it.
+    Granted,
+    /// The owner had it; nothing was written.
+    Earlier,
+}
+
+/// Whether the owner of a lease still exists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OwnerState {
+    /// It exists.
+    Alive,
+    /// It has ended.
+    Ended,
+}
+
 /// A lease, as JSON.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -111,11 +129,16 @@ pub struct ReleasedLease {
 impl<'a> LeaseReport<'a> {
     /// What was leased, and the changes that were made for it.
     #[must_use]
-    pub fn new(lease: &Lease, in_force: bool, entries: &'a [ChangeEntry], findings: &'a [Finding]) -> LeaseReport<'a> {
+    pub fn new(
+        lease: &Lease,
+        origin: LeaseOrigin,
+        entries: &'a [ChangeEntry],
+        findings: &'a [Finding],
+    ) -> LeaseReport<'a> {
         LeaseReport {
             schema: "quietcore.lease/1",
-            lease: LeaseSummary::of(lease, false),
-            in_force,
+            lease: LeaseSummary::of(lease, OwnerState::Alive),
+            in_force: origin == LeaseOrigin::Earlier,
             environment: partition_environment(&lease.partition, &lease.cpus),
             entries,
             findings,
@@ -161,13 +184,13 @@ impl ReleasedLease {
 impl LeaseSummary {
     /// The summary of a lease.
     #[must_use]
-    pub fn of(lease: &Lease, owner_ended: bool) -> LeaseSummary {
+    pub fn of(lease: &Lease, owner: OwnerState) -> LeaseSummary {
         LeaseSummary {
             id: lease.id,
             partition: lease.partition.clone(),
             cpus: lease.cpus.clone(),
             owner: lease.owner.name.clone(),
-            owner_ended,
+            owner_ended: owner == OwnerState::Ended,
             since: utc_text(lease.since_s),
             request: lease.request.clone(),
         }
@@ -255,12 +278,16 @@ fn request_text(request: &LeaseRequest) -> String {
 
 /// What was leased, as one line.
 #[must_use]
-pub fn lease_verdict(lease: &Lease, is_active: bool) -> String {
+pub fn lease_verdict(lease: &Lease, origin: LeaseOrigin) -> String {
     let (id, cpus, owner) = (lease.id, &lease.cpus, safe(&lease.owner.name));
-    match (is_active, &lease.owner.identity) {
-        (true, _) => format!("{owner} has CPU {cpus} already, as lease {id}; no setting was written.\n"),
-        (false, OwnerIdentity::Manual) => format!("CPU {cpus} is leased as lease {id}, until it is released.\n"),
-        (false, _) => format!("CPU {cpus} is leased to {owner} as lease {id}, until it ends.\n"),
+    match (origin, &lease.owner.identity) {
+        (LeaseOrigin::Earlier, _) => {
+            format!("{owner} has CPU {cpus} already, as lease {id}; no setting was written.\n")
+        }
+        (LeaseOrigin::Granted, OwnerIdentity::Manual) => {
+            format!("CPU {cpus} is leased as lease {id}, until it is released.\n")
+        }
+        (LeaseOrigin::Granted, _) => format!("CPU {cpus} is leased to {owner} as lease {id}, until it ends.\n"),
     }
 }
 
@@ -319,7 +346,7 @@ mod tests {
             profile: Profile::Balanced,
             reserve: 1,
         };
-        let leases = vec![LeaseSummary::of(&lease(owner), true)];
+        let leases = vec![LeaseSummary::of(&lease(owner), OwnerState::Ended)];
         let report = LeasesReport::new(Some(pool), leases, [WaitingSummary::from(&waiting)].into_iter());
         assert_eq!(
             report.text(),
@@ -335,12 +362,12 @@ mod tests {
     #[test]
     fn the_verdict_shows_when_a_lease_ends() {
         let owned = lease(LeaseOwner::of_process(TaskKey { tid: 12, start_time: 9 }));
-        assert!(lease_verdict(&owned, false).ends_with("to pid:12 as lease 3, until it ends.\n"));
-        assert!(lease_verdict(&owned, true).contains("already"));
+        assert!(lease_verdict(&owned, LeaseOrigin::Granted).ends_with("to pid:12 as lease 3, until it ends.\n"));
+        assert!(lease_verdict(&owned, LeaseOrigin::Earlier).contains("already"));
         let manual = LeaseOwner {
             name: "manual".to_owned(),
             identity: OwnerIdentity::Manual,
         };
-        assert!(lease_verdict(&lease(manual), false).ends_with("until it is released.\n"));
+        assert!(lease_verdict(&lease(manual), LeaseOrigin::Granted).ends_with("until it is released.\n"));
     }
 }

@@ -60,8 +60,8 @@ pub use history::{HistoryReport, JournalSummary};
 pub use inspect::{INSPECT_SCHEMA, InspectView, PartDetail, inspect_json, inspect_text, isolated_cpus};
 pub use kernel_threads::{KERNEL_THREADS, KernelThread, Movability, kernel_thread};
 pub use leases::{
-    LeaseReport, LeaseSummary, LeasesReport, PoolSummary, ReleaseReport, ReleasedLease, WaitingSummary, lease_next,
-    lease_verdict, partition_environment,
+    LeaseOrigin, LeaseReport, LeaseSummary, LeasesReport, OwnerState, PoolSummary, ReleaseReport, ReleasedLease,
+    WaitingSummary, lease_next, lease_verdict, partition_environment,
 };
 pub use measurement::{Histograms, measurement_html, measurement_text};
 pub use plan::{PLAN_SCHEMA, findings_text, plan_json, plan_text, plan_verdict, promise, shared_owners};

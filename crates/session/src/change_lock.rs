@@ -61,6 +61,17 @@ impl Session {
         self.swept(state, lock)
     }
 
+    /// As [`Session::lock`], but ends no leases: for traces, which change no partition and may be part of a comparison of
+    /// the state before and after.
+    ///
+    /// # Errors
+    /// As [`Session::lock`].
+    pub fn lock_for_trace(&self) -> Result<ChangeLock<'_>, Failure> {
+        let state = self.made_state()?;
+        let lock = state.lock(LOCK_WAIT).map_err(not_locked)?;
+        self.swept(state, lock)
+    }
+
     /// Locks the state directory; `None` if it does not exist, so nothing is active.
     ///
     /// # Errors
@@ -81,7 +92,7 @@ impl Session {
             return Ok(None);
         };
         match state.lock(Duration::ZERO) {
-            Ok(lock) => self.without_ended_leases(state, lock).map(Some),
+            Ok(lock) => self.with_leases_swept(state, lock).map(Some),
             Err(RootError::Busy { .. }) => Ok(None),
             Err(error) => Err(not_locked(error)),
         }
@@ -136,10 +147,10 @@ impl Session {
 
     fn locked(&self, state: Arc<StateDir>) -> Result<ChangeLock<'_>, Failure> {
         let lock = state.lock(LOCK_WAIT).map_err(not_locked)?;
-        self.without_ended_leases(state, lock)
+        self.with_leases_swept(state, lock)
     }
 
-    fn without_ended_leases(&self, state: Arc<StateDir>, lock: Lock) -> Result<ChangeLock<'_>, Failure> {
+    fn with_leases_swept(&self, state: Arc<StateDir>, lock: Lock) -> Result<ChangeLock<'_>, Failure> {
         let mut changing = self.swept(state, lock)?;
         changing.ended_leases = changing.sweep_leases();
         self.note_ended_leases(&changing.ended_leases);

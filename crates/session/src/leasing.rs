@@ -12,6 +12,7 @@ pub use waiting::{IfBusy, PendingLease};
 use crate::{EndedLease, Session, seconds_now};
 use lease::{LeaseRegistry, WaitingRequest};
 use machine::{Cgroups, CpuSet};
+use report::OwnerState;
 use root::Failure;
 
 /// Which leases are released.
@@ -30,8 +31,8 @@ pub struct LeaseList {
     pub pool: Option<LeasePool>,
     /// CPUs of the pool that are free.
     pub free: CpuSet,
-    /// The leases, each with whether its owner has ended: the next command that changes something releases it then.
-    pub leases: Vec<(Lease, bool)>,
+    /// The leases, each with the state of its owner. The next command that changes something releases those of ended ones.
+    pub leases: Vec<(Lease, OwnerState)>,
     /// The requests that wait, the first one first.
     pub waiting: Vec<WaitingRequest>,
 }
@@ -68,7 +69,10 @@ pub fn list(session: &Session) -> Result<LeaseList, Failure> {
     let is_active = |lease: &Lease| in_force.iter().any(|intent| intent.name.as_str() == lease.partition);
     registry.leases.retain(is_active);
     registry.drop_ended_requests(session.root(), seconds_now());
-    let with_end = |lease: Lease| Ok((lease.clone(), lease.owner.has_ended(session.root())?));
+    let with_owner = |lease: Lease| {
+        let owner = session.owner_state(&lease.owner)?;
+        Ok((lease, owner))
+    };
     Ok(LeaseList {
         free: pool
             .as_ref()
@@ -78,7 +82,7 @@ pub fn list(session: &Session) -> Result<LeaseList, Failure> {
         leases: registry
             .leases
             .into_iter()
-            .map(with_end)
+            .map(with_owner)
             .collect::<Result<_, Failure>>()?,
         waiting: registry.waiting,
     })

@@ -211,7 +211,7 @@ impl<'s> ArmedTrace<'s> {
                 path.clone()
             }
             (None, true) => {
-                let changing = session.lock()?;
+                let changing = session.lock_for_trace()?;
                 let state = changing.state();
                 state.replace(DEFAULT_NAME, &text()?)?;
                 state.path().join(DEFAULT_NAME)

@@ -45,7 +45,7 @@ impl<'s> TraceInstance<'s> {
         tracefs: Tracefs,
         settings: &TracingSettings,
     ) -> Result<TraceInstance<'s>, Failure> {
-        let changing = session.lock()?;
+        let changing = session.lock_for_trace()?;
         let holder = own_key(session)?;
         let held = apply::tracing::hold(&*changing.host, changing.state(), &tracefs, holder, settings);
         let place = held.map_err(|error| match error {
@@ -133,7 +133,7 @@ impl<'s> TraceInstance<'s> {
         let Some(holder) = self.holder.take() else {
             return Ok(());
         };
-        let changing = self.session.lock()?;
+        let changing = self.session.lock_for_trace()?;
         let left = apply::tracing::release_own(&*changing.host, changing.state(), &self.tracefs, holder)?;
         conflict(&left)
     }

@@ -129,7 +129,7 @@ impl<'s> IpiSenders<'s> {
         let Some(holder) = self.holder.take() else {
             return Ok(());
         };
-        let changing = self.session.lock()?;
+        let changing = self.session.lock_for_trace()?;
         let missed = apply::kprobes::missed(&*changing.host, &self.tracefs, &group(holder));
         let left = apply::kprobes::release_own(&*changing.host, changing.state(), &self.tracefs, holder)?;
         self.report.borrow_mut().missed(&missed?.unwrap_or_default());
@@ -158,7 +158,7 @@ fn make(session: &Session, tracefs: &Tracefs, machine: &Machine) -> Result<(Opti
             fetches: sender.fetches,
         })
         .collect();
-    let changing = session.lock()?;
+    let changing = session.lock_for_trace()?;
     let holder = own_key(session)?;
     let stem = blame::GROUP;
     let group = ProbeGroup { holder, stem };

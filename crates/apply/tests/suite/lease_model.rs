@@ -4,6 +4,7 @@
 use crate::support::lease_machine::LeaseMachine;
 use crate::support::rehearsal::{Rules, set};
 use lease::LeaseRequest;
+use report::OwnerState;
 use session::leasing::{IfBusy, LeaseAttempt, PendingLease, ReleaseTarget, list, release};
 use std::collections::BTreeMap;
 
@@ -132,7 +133,7 @@ impl<'m> Model<'m> {
         if machine.killed_after(death, || outcome = Some(pending.attempt(if_busy))) {
             self.killed += 1;
             drop(machine.session.lock().unwrap());
-            // Killed after its last write, but before it ended: the lease is there, and its owner too.
+            // The next command has undone what was granted; others may have lost their owner.
             assert!(list(&machine.session).unwrap().leases.len() <= before);
             self.leases
                 .retain(|_, owner| owner.is_none_or(|pid| self.machine.has_process(pid)));
@@ -232,7 +233,7 @@ impl<'m> Model<'m> {
         let isolated = self.machine.isolated();
         assert!(isolated.is_subset(&set("1-3")), "{isolated}");
         let listed = list(&self.machine.session).unwrap();
-        let live = listed.leases.iter().filter(|(_, has_ended)| !has_ended);
+        let live = listed.leases.iter().filter(|(_, owner)| *owner == OwnerState::Alive);
         let live: Vec<u64> = live.map(|(lease, _)| lease.id).collect();
         assert!(
             self.leases.keys().eq(live.iter()),

@@ -6,6 +6,7 @@ use apply::UndoTarget;
 use lease::{LeaseRegistry, LeaseRequest};
 use machine::CpuSet;
 use plan::{Intent, PartitionName, Profile};
+use report::{LeaseOrigin, OwnerState};
 use root::{Failure, Status};
 use session::leasing::{GrantedLease, IfBusy, LeaseAttempt, PendingLease, ReleaseTarget, list, release};
 
@@ -55,7 +56,13 @@ fn a_lease_ends_with_its_owner_and_everything_is_restored() {
         assert_eq!(machine.partitions().len(), 2);
         machine.end_process(one);
         let listed = list(&machine.session).unwrap();
-        assert!(listed.leases[0].1 && !listed.leases[1].1, "{listed:?}");
+        assert!(
+            (listed.leases[0].1, listed.leases[1].1) == (OwnerState::Ended, OwnerState::Alive),
+            "{listed:?}"
+        );
+        // A trace changes no partition, and ends no lease.
+        drop(machine.session.lock_for_trace().unwrap());
+        assert_eq!(machine.partitions().len(), 2);
         let changing = machine.session.lock().unwrap();
         assert_eq!(changing.ended_leases.len(), 1);
         assert!(
@@ -90,7 +97,7 @@ fn an_owner_gets_the_same_lease_again_and_no_second_one() {
     let owner = format!("pid:{}", machine.start_process());
     let first = lease(&machine, &count(1), &owner).unwrap();
     let again = lease(&machine, &count(1), &owner).unwrap();
-    assert!(!first.is_active && again.is_active && again.lease == first.lease);
+    assert!((first.origin, again.origin) == (LeaseOrigin::Granted, LeaseOrigin::Earlier) && again.lease == first.lease);
     let other = lease(&machine, &count(2), &owner).unwrap_err();
     assert!(
         other.status == Status::Conflict && other.why.contains("lease 1"),

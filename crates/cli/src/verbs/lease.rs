@@ -58,11 +58,11 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
     let lease = &granted.lease;
     screen.json(&LeaseReport::new(
         lease,
-        granted.is_active,
+        granted.origin,
         &granted.entries,
         &granted.findings,
     ));
-    let verdict = lease_verdict(lease, granted.is_active);
+    let verdict = lease_verdict(lease, granted.origin);
     let sections = [
         format!("{verdict}{}", lease_next(lease)),
         report::findings_text(&granted.findings, screen.detail(), screen.style()),

@@ -21,10 +21,7 @@ pub fn run(_args: &Args, session: &Session, screen: &mut Screen) -> Result<Statu
         profile: pool.profile,
         reserve: pool.reserve,
     });
-    let leases = list
-        .leases
-        .iter()
-        .map(|(lease, has_ended)| LeaseSummary::of(lease, *has_ended));
+    let leases = list.leases.iter().map(|(lease, owner)| LeaseSummary::of(lease, *owner));
     let report = LeasesReport::new(pool, leases.collect(), list.waiting.iter().map(WaitingSummary::from));
     screen.document(&report.text());
     screen.json(&report);

@@ -34,7 +34,7 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
     let ended = release(session, &target)?;
     drop(step);
     let released = ended.iter().map(|end| ReleasedLease {
-        lease: LeaseSummary::of(&end.lease, end.has_owner_ended),
+        lease: LeaseSummary::of(&end.lease, end.owner),
         open: end.is_open,
         remains: end.remains.clone(),
     });

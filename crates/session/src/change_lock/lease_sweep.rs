@@ -2,9 +2,10 @@
 
 use super::ChangeLock;
 use crate::{Session, seconds_now};
-use apply::{ApplyLayer, Journal, JournalState, LayerState, UndoOutcome, UndoTarget};
-use lease::{Lease, LeaseRegistry};
-use root::Failure;
+use apply::{ApplyLayer, Journal, JournalState, LEASE_REASON, LayerState, UndoTarget};
+use lease::{Lease, LeaseOwner, LeaseRegistry};
+use report::OwnerState;
+use root::{Failure, Status};
 
 /// A lease that ended.
 #[derive(Clone, Debug)]
@@ -13,8 +14,8 @@ pub struct EndedLease {
     pub lease: Lease,
     /// What differs from the state before it, with the reason.
     pub remains: Vec<String>,
-    /// Whether its owner has ended.
-    pub has_owner_ended: bool,
+    /// Whether its owner has ended too.
+    pub owner: OwnerState,
     /// Whether its partition is still there, because something could not be undone.
     pub is_open: bool,
 }
@@ -30,6 +31,16 @@ enum LeaseLayer {
     Unfinished,
     /// Something else was interrupted, and has to be undone first.
     Blocked,
+}
+
+/// What a sweep did with a lease.
+enum SweptLease {
+    /// It stays.
+    Kept,
+    /// It had no partition.
+    Forgotten,
+    /// It was undone, perhaps not completely.
+    Ended(Box<EndedLease>),
 }
 
 impl ChangeLock<'_> {
@@ -57,24 +68,22 @@ impl ChangeLock<'_> {
 
     fn swept_leases(&self) -> Result<Vec<EndedLease>, Failure> {
         let mut registry = match LeaseRegistry::read(self.state()) {
-            Err(error) if self.has_leases()? => return Err(error),
-            // Without a lease that is active, what it contained means nothing any more.
-            Err(_) => {
+            // Without a lease that is active, damaged content means nothing any more.
+            Err(error) if error.status == Status::Conflict && !self.has_leases()? => {
                 LeaseRegistry::default().write(self.state())?;
                 return Ok(Vec::new());
             }
-            Ok(registry) => registry,
+            registry => registry?,
         };
         let before = registry.clone();
         let mut ended = Vec::new();
         for lease in &before.leases {
             match self.swept_lease(lease) {
-                Ok(None) => {}
-                Ok(Some(end)) => {
-                    if !end.as_ref().is_some_and(|end| end.is_open) {
-                        registry.leases.retain(|other| other.id != lease.id);
-                    }
-                    ended.extend(end);
+                Ok(SweptLease::Kept) => {}
+                Ok(SweptLease::Forgotten) => registry.leases.retain(|other| other.id != lease.id),
+                Ok(SweptLease::Ended(end)) => {
+                    registry.leases.retain(|other| end.is_open || other.id != lease.id);
+                    ended.push(*end);
                 }
                 Err(error) => self.session.warn(&Failure {
                     what: format!("lease {} could not be checked: {}", lease.id, error.what),
@@ -89,13 +98,15 @@ impl ChangeLock<'_> {
         Ok(ended)
     }
 
-    /// `None` for a lease that stays; `Some(None)` for one that is only to be forgotten.
-    fn swept_lease(&self, lease: &Lease) -> Result<Option<Option<EndedLease>>, Failure> {
+    fn swept_lease(&self, lease: &Lease) -> Result<SweptLease, Failure> {
         match self.layer_of(lease)? {
-            LeaseLayer::None => Ok(Some(None)),
-            LeaseLayer::Blocked => Ok(None),
-            LeaseLayer::InForce if !lease.owner.has_ended(self.session.root())? => Ok(None),
-            LeaseLayer::InForce | LeaseLayer::Unfinished => self.end_lease(lease).map(|end| Some(Some(end))),
+            LeaseLayer::None => Ok(SweptLease::Forgotten),
+            LeaseLayer::Blocked => Ok(SweptLease::Kept),
+            LeaseLayer::InForce if !lease.owner.has_ended(self.session.root())? => Ok(SweptLease::Kept),
+            LeaseLayer::InForce | LeaseLayer::Unfinished => {
+                let end = self.end_lease(lease)?;
+                Ok(SweptLease::Ended(Box::new(end)))
+            }
         }
     }
 
@@ -104,17 +115,17 @@ impl ChangeLock<'_> {
         if let Err(error) = apply::latency::free(&*self.host, self.state(), &lease.cpus) {
             self.session.warn_of_leftovers(error);
         }
-        let undone = self.undo(UndoTarget::Named(&lease.partition), "lease")?;
+        let undone = self.undo(UndoTarget::Named(&lease.partition), LEASE_REASON)?;
         let is_open = self.layer_of(lease)? != LeaseLayer::None;
         if !is_open && let Some(journal) = Journal::open(self.state())? {
-            // The journal of partitions that stay does not grow with every lease. On a full disk it stays as it is.
+            // Only what ended before the first layer that stays. On a full disk the journal stays as it is.
             let _ = journal.archive_finished_layers();
         }
         Ok(EndedLease {
             lease: lease.clone(),
-            has_owner_ended: lease.owner.has_ended(self.session.root())?,
+            owner: self.session.owner_state(&lease.owner)?,
             is_open,
-            remains: UndoOutcome::remains(&undone),
+            remains: undone.remains(),
         })
     }
 
@@ -172,6 +183,14 @@ impl EndedLease {
 }
 
 impl Session {
+    /// Whether an owner still exists.
+    pub(crate) fn owner_state(&self, owner: &LeaseOwner) -> Result<OwnerState, Failure> {
+        Ok(match owner.has_ended(self.root())? {
+            true => OwnerState::Ended,
+            false => OwnerState::Alive,
+        })
+    }
+
     /// Reports leases that ended with their owner while a command took the lock.
     pub(crate) fn note_ended_leases(&self, ended: &[EndedLease]) {
         for end in ended {

@@ -8,6 +8,7 @@ use lease::{Lease, LeaseRegistry, WaitingRequest, partition_name};
 use machine::{CpuSet, Machine};
 use plan::declared::{ActivationMode, BootPart, CpuSpec, Declaration};
 use plan::{Finding, Intent, PartitionName, Profile};
+use report::LeaseOrigin;
 use root::Failure;
 
 /// A lease, and what was done for it.
@@ -15,8 +16,8 @@ use root::Failure;
 pub struct GrantedLease {
     /// The lease.
     pub lease: Lease,
-    /// Whether its owner had it already, so that nothing was changed.
-    pub is_active: bool,
+    /// Whether its owner had it already.
+    pub origin: LeaseOrigin,
     /// The changes, in order.
     pub entries: Vec<ChangeEntry>,
     /// What the user should know.
@@ -41,7 +42,7 @@ pub(super) fn attempt(changing: &ChangeLock, waiting: &WaitingRequest) -> Result
     if let Some(lease) = earlier_lease(changing, &registry, waiting)? {
         return Ok(LeaseAttempt::Granted(Box::new(GrantedLease {
             lease,
-            is_active: true,
+            origin: LeaseOrigin::Earlier,
             entries: Vec::new(),
             findings: Vec::new(),
         })));
@@ -153,7 +154,7 @@ fn grant(
     match applied {
         Ok(applied) => Ok(GrantedLease {
             lease,
-            is_active: false,
+            origin: LeaseOrigin::Granted,
             entries: applied.entries,
             findings: applied.findings,
         }),

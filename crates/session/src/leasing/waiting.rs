@@ -5,6 +5,7 @@ use super::pool::LeasePool;
 use crate::{ChangeLock, Session, seconds_now, stop_flag};
 use lease::{LeaseOwner, LeaseRegistry, LeaseRequest, WaitingRequest};
 use machine::Cgroups;
+use report::LeaseOrigin;
 use root::{Failure, Status};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -90,7 +91,9 @@ impl<'s> PendingLease<'s> {
         match (&outcome, if_busy) {
             (Ok(LeaseAttempt::Later(_)), IfBusy::Queue) => self.enter(&changing)?,
             // The grant has removed the request from the queue.
-            (Ok(LeaseAttempt::Granted(granted)), _) if !granted.is_active => self.last_attempt = None,
+            (Ok(LeaseAttempt::Granted(granted)), _) if granted.origin == LeaseOrigin::Granted => {
+                self.last_attempt = None
+            }
             _ => self.leave(&changing)?,
         }
         outcome
