@@ -4,6 +4,7 @@
 use crate::shell_line::ShellLine;
 use crate::tree::FileTree;
 use crate::{BootError, FileEdit, TextEncoding};
+use machine::OrderBy;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -150,7 +151,7 @@ pub fn fill(tree: &dyn FileTree, texts: &[(&LineSlot, String)]) -> Result<Vec<Fi
     let mut edits = Vec::new();
     for (path, mut slots) in by_file {
         // From the end, so that earlier offsets stay valid.
-        slots.sort_unstable_by_key(|(slot, _)| std::cmp::Reverse(slot.range.start));
+        slots.order_by_key(|(slot, _)| std::cmp::Reverse(slot.range.start));
         let Some((first, _)) = slots.first() else {
             continue;
         };

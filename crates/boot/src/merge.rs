@@ -2,6 +2,7 @@
 //! that it can be undone in a file that has been edited since.
 
 use crate::{LineWord, SlotChoice, TextEncoding};
+use machine::OrderBy;
 use machine::cmdline::{Parameter, same_name};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -227,7 +228,7 @@ fn rewritten(part: &MergeSlot, changes: &[(Range<usize>, Option<String>)], added
         .find(|word| Parameter::parse(&word.text).ends_the_kernels_part())
         .map(|word| word.place.start);
     let mut changes = changes.to_vec();
-    changes.sort_unstable_by_key(|(place, _)| std::cmp::Reverse(place.start));
+    changes.order_by_key(|(place, _)| std::cmp::Reverse(place.start));
     let written: Vec<String> = added.iter().map(|word| part.writing.write(word)).collect();
     let written = written.join(" ");
     if let Some(end) = end

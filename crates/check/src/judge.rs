@@ -2,6 +2,7 @@
 
 use crate::{CheckEvidence, CheckFinding, Intention, ObservedActivity};
 use machine::Machine;
+use machine::OrderBy;
 use plan::Level;
 use serde::Serialize;
 
@@ -51,7 +52,7 @@ pub fn judge(
     let is_unused = |pattern: &&String| pattern.contains(':') && !found.iter().any(|one| one.is_meant_by(pattern));
     let unused = ignore.iter().filter(is_unused).cloned().collect();
     let (ignored, mut findings): (Vec<CheckFinding>, Vec<CheckFinding>) = found.into_iter().partition(is_ignored);
-    findings.sort_by_key(|one| std::cmp::Reverse(one.finding.level));
+    findings.order_by_key(|one| std::cmp::Reverse(one.finding.level));
     let unseen = unseen(evidence, intention);
     let is_wrong = findings.iter().any(|one| one.finding.level == Level::Error);
     let verdict = match (intention.isolations.is_empty(), is_wrong, unseen.is_empty()) {

@@ -11,6 +11,7 @@ use crate::verbs::{confirm::ConfirmJson, snapshot::SnapshotJson, undo::UndoJson}
 use daemon::StateDocument;
 use experiment::StudyOutcomeJson;
 use investigate::{BlameReport, TraceRecording};
+use machine::OrderBy;
 use machine::capture::SnapshotManifest;
 use measure::Measurement;
 use report::explain::EXPLAIN_SCHEMA;
@@ -74,6 +75,6 @@ const DOCUMENT_FORMS: &[DocumentForm] = &[
 #[must_use]
 pub fn document_forms() -> Vec<DocumentForm> {
     let mut forms = [DOCUMENT_FORMS, report::schemas::DOCUMENT_FORMS].concat();
-    forms.sort_by_key(|(name, _)| *name);
+    forms.order_by_key(|(name, _)| *name);
     forms
 }

@@ -12,6 +12,7 @@ use base64::Engine as _;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, IntervalLogWriterBuilder, LogEntry, Tag};
 use hdrhistogram::serialization::{Deserializer, V2DeflateSerializer};
+use machine::OrderBy;
 use std::collections::BTreeMap;
 use std::io::BufRead;
 use std::time::Duration;
@@ -138,7 +139,7 @@ fn add_series(recording: &mut Recording, tags: BTreeMap<String, (Tally, Duration
             _ => beside.push(series),
         }
     }
-    beside.sort_by_key(|series: &Series| series.basis);
+    beside.order_by_key(|series: &Series| series.basis);
     for one in beside {
         let mut all = recording.series.iter_mut();
         match all.find(|series| (series.kind, series.cpu) == (one.kind, one.cpu)) {

@@ -2,6 +2,7 @@
 //! sorted, and their number is limited.
 
 use crate::tally::MOST_BUCKETS;
+use machine::OrderBy;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use std::fmt;
 use std::marker::PhantomData;
@@ -66,7 +67,7 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for PairsVisitor<T> {
             }
             pairs.push((number, map.next_value()?));
         }
-        pairs.sort_unstable_by_key(|(key, _)| *key);
+        pairs.order_by_key(|(key, _)| *key);
         if let Some(twice) = pairs.windows(2).find(|pair| pair[0].0 == pair[1].0) {
             return Err(A::Error::custom(format!("the key \"{}\" is listed twice", twice[0].0)));
         }

@@ -2,6 +2,7 @@
 
 use crate::error::ReadError;
 use crate::model::{Bucket, Series, SeriesKind, Spike};
+use machine::OrderBy;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -119,7 +120,7 @@ impl Spikes {
 
     fn cut(&mut self) {
         self.longest
-            .sort_unstable_by_key(|spike| Reverse((spike.duration_ns, spike.at_ns)));
+            .order_by_key(|spike| Reverse((spike.duration_ns, spike.at_ns)));
         self.longest.truncate(MAX_SPIKES);
     }
 
@@ -128,8 +129,7 @@ impl Spikes {
         if self.longest.len() > MAX_SPIKES {
             self.cut();
         }
-        self.longest
-            .sort_unstable_by_key(|spike| (spike.at_ns, spike.duration_ns));
+        self.longest.order_by_key(|spike| (spike.at_ns, spike.duration_ns));
         self.longest
     }
 }

@@ -5,6 +5,7 @@ use blame::{KernelEvent, LongestRun, RecordDecoder, ThreadChange, ThreadEvent, T
 use events::StreamItem;
 use events::dat::{Buffer, TraceFile};
 use events::text::{TextEvent, TextItem, TextReader};
+use machine::OrderBy;
 use root::mapped::{MappedFile, mapped, when_cut};
 use root::{Failure, Root, Status};
 use session::Session;
@@ -183,7 +184,7 @@ fn of_pages(file: &TraceFile, buffer: &Buffer, threads: &ThreadFilter) -> (Vec<T
             ..run
         }));
     }
-    runs.sort_unstable_by_key(|run| run.cpu);
+    runs.order_by_key(|run| run.cpu);
     (runs, account)
 }
 

@@ -1,6 +1,7 @@
 //! Finds the cgroup of an owner in the mounted hierarchies.
 
 use crate::owner_absence::OwnerAbsence;
+use machine::OrderBy;
 use machine::{Cgroups, Version};
 use root::{DirectoryEntryType, Root};
 
@@ -67,7 +68,7 @@ fn hierarchies(cgroups: &Cgroups) -> Vec<&str> {
         Version::V1 => 3,
     };
     let mut mounts: Vec<_> = cgroups.mounts.iter().collect();
-    mounts.sort_by_key(rank);
+    mounts.order_by_key(rank);
     mounts.into_iter().map(|(_, path, _)| path.as_str()).collect()
 }
 

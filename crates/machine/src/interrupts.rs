@@ -5,6 +5,7 @@ mod immovable;
 pub use immovable::ImmovableReason;
 
 use crate::CpuSet;
+use crate::OrderBy;
 use crate::reading::RootReader;
 use root::Root;
 use std::collections::HashSet;
@@ -80,7 +81,7 @@ pub(crate) fn read_all(reader: &RootReader, version: Option<(u32, u32)>) -> Opti
         irq,
         ..Interrupt::default()
     }));
-    interrupts.sort_unstable_by_key(|interrupt| interrupt.irq);
+    interrupts.order_by_key(|interrupt| interrupt.irq);
     let has_debug = reader.kind("/sys/kernel/debug/irq/irqs").is_some();
     for interrupt in interrupts
         .iter_mut()

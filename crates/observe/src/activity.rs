@@ -1,6 +1,7 @@
 //! Computes the difference between two samples: which CPU was interrupted by what, and how often.
 
 use crate::{Class, CloseActivity, CounterSample, CounterTable, of_interrupt, of_softirq};
+use machine::OrderBy;
 use machine::{CpuId, CpuSet};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -154,7 +155,7 @@ fn difference(before: u64, after: u64) -> u64 {
 
 fn sorted(counted: Option<&Vec<CounterIncrease>>) -> Vec<CounterIncrease> {
     let mut counted = counted.cloned().unwrap_or_default();
-    counted.sort_unstable_by(|a, b| b.count.cmp(&a.count).then_with(|| a.name.cmp(&b.name)));
+    counted.order_by(|a, b| b.count.cmp(&a.count).then_with(|| a.name.cmp(&b.name)));
     counted
 }
 

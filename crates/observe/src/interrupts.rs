@@ -1,6 +1,7 @@
 //! Parses `/proc/interrupts`: all rows, numbered and named, with one column per online CPU.
 
 use machine::CpuSet;
+use machine::OrderBy;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -79,7 +80,7 @@ impl CounterTableParser {
             rest = after;
         }
         // The kernel prints its columns in ascending order; other sources may not.
-        counts.sort_unstable_by_key(|&(cpu, _)| cpu);
+        counts.order_by_key(|&(cpu, _)| cpu);
         let what = rest.split_whitespace().collect::<Vec<_>>().join(" ");
         self.table
             .rows

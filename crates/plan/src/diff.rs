@@ -10,6 +10,7 @@ mod tasks;
 
 use crate::words::cpus_or_none as set_text;
 use crate::{FindingId, Level};
+use machine::OrderBy;
 use machine::{CpuSet, Machine, Partition, Settings};
 use serde::Serialize;
 
@@ -90,7 +91,7 @@ pub fn diff(before: &MachineReading, after: &MachineReading, cpus: Option<&CpuSe
         family(&mut pair);
     }
     let mut changes = pair.changes;
-    changes.sort_by_key(|change| std::cmp::Reverse(change.level));
+    changes.order_by_key(|change| std::cmp::Reverse(change.level));
     Diff {
         different_machines: identity_differences(before, after),
         isolated,

@@ -1,6 +1,7 @@
 //! Words for messages: CPUs as text, and the known words that a user may have meant.
 
 use machine::CpuSet;
+use machine::OrderBy;
 
 /// CPUs as a list; `none` without any.
 #[must_use]
@@ -42,7 +43,7 @@ fn nearest_of<'a>(word: &str, known: &mut dyn Iterator<Item = &'a str>, count: u
         })
         .collect();
     // Of equally near words the shorter one is more likely.
-    near.sort_unstable_by_key(|(rank, name)| (*rank, name.len(), *name));
+    near.order_by_key(|(rank, name)| (*rank, name.len(), *name));
     near.dedup();
     near.into_iter().take(count).map(|(_, name)| name).collect()
 }

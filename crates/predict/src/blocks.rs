@@ -4,6 +4,7 @@
 
 use crate::removal::RemainingGap;
 use compare::ResamplingRng;
+use machine::OrderBy;
 
 /// The lower limits of the sizes by which gaps are counted, in nanoseconds. The first one counts every gap.
 pub(crate) const SIZES_NS: [u64; 4] = [0, 10_000, 100_000, 1_000_000];
@@ -105,7 +106,7 @@ pub(crate) fn ranges(blocks: &[BlockSums]) -> [(f64, f64); 1 + SIZES_NS.len()] {
     let totals = totals(blocks);
     std::array::from_fn(|at| {
         let mut values: Vec<f64> = drawn.iter().map(|sums| sums[at]).collect();
-        values.sort_unstable_by(f64::total_cmp);
+        values.order_by(f64::total_cmp);
         let quantile = |share: usize| values.get(WATCHES * share / 100).copied().unwrap_or(totals[at]);
         let wider = |edge: f64| totals[at] + (edge - totals[at]) * std::f64::consts::SQRT_2 * few_blocks(blocks, at);
         (wider(quantile(5)).max(0.0), wider(quantile(95)))

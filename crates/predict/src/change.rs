@@ -2,6 +2,7 @@
 
 use crate::input::{ChangeSelection, PredictionInput, WatchOrigin};
 use blame::{Cure, CureAction, CureContext, cure};
+use machine::OrderBy;
 use observe::Class;
 use plan::Profile;
 use plan::knobs::{self, KnobUse};
@@ -122,7 +123,7 @@ impl Cures {
             cures.collect::<Vec<Cure>>()
         });
         let cpus = cpus.collect();
-        commands.sort_unstable_by(|(a, _), (b, _)| {
+        commands.order_by(|(a, _), (b, _)| {
             let is_last = |action: &CureAction| *action == CureAction::Boot;
             is_last(a).cmp(&is_last(b)).then_with(|| a.cmp(b))
         });

@@ -1,6 +1,7 @@
 //! Computes the numbers of a watch: stolen time, gaps by size, quantiles, and delays of periodic wake-ups.
 
 use crate::blocks::{BlockSums, NONE_SEEN, SIZES_NS, WatchSums, ranges, totals};
+use machine::OrderBy;
 use serde::{Deserialize, Serialize};
 
 /// The percentages of gaps for which a length is given.
@@ -151,7 +152,7 @@ pub(crate) fn outcome(sums: &WatchSums, upper: Option<&WatchSums>, scale: WatchS
     }
     let range = |at: usize| (lows[at], high[at].1.max(low[at].1).max(more[at]));
     let mut lengths = sums.lengths.clone();
-    lengths.sort_unstable_by_key(|(length_ns, _)| *length_ns);
+    lengths.order_by_key(|(length_ns, _)| *length_ns);
     Outcome {
         stolen_ns_per_s: scale.estimate(total[0], range(0)),
         gap_rates: SIZES_NS

@@ -7,6 +7,7 @@ use crate::outcome::{Estimate, Outcome, WatchScale, outcome};
 use crate::removal::for_each_remaining;
 use blame::{BlameResult, Confidence, CpuAnswer, Cure, CureAction, Interruption, intent_includes};
 use machine::CpuSet;
+use machine::OrderBy;
 use plan::Intent;
 use serde::Serialize;
 
@@ -136,7 +137,7 @@ pub fn predict(input: &PredictionInput) -> Result<Prediction, PredictionRefusal>
         .map(|proposal| watch.predicted(proposal))
         .collect();
     // The sum of all changes leads the list, also where a single one removes as much.
-    changes.sort_unstable_by(|a, b| {
+    changes.order_by(|a, b| {
         let is_single = |change: &PredictedChange| change.change.kind != ProposalKind::Everything;
         let order = b.removed_ns_per_s.value.total_cmp(&a.removed_ns_per_s.value);
         let order = is_single(a).cmp(&is_single(b)).then(order);
@@ -372,7 +373,7 @@ impl<'a> Watch<'a> {
             kept.2 = kept.2.saturating_add(if is_same { next.2 } else { 0 });
             is_same
         });
-        causes.sort_unstable_by_key(|(name, _, total_ns)| (std::cmp::Reverse(*total_ns), *name));
+        causes.order_by_key(|(name, _, total_ns)| (std::cmp::Reverse(*total_ns), *name));
         let causes = causes
             .into_iter()
             .take(MOST_REMAINING)

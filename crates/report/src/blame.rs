@@ -11,6 +11,7 @@ use crate::report_text::ReportText;
 use crate::style::{COLUMNS, Style, TextRole, counted, cut, grouped, safe, wrap};
 use crate::units::time;
 use ::blame::{BlameResult, Confidence, CpuAnswer, GapSource, Interruption};
+use machine::OrderBy;
 
 /// The schema of the JSON answer.
 pub const BLAME_SCHEMA: &str = "quietcore.blame/1";
@@ -180,7 +181,7 @@ pub(crate) fn cures<'a>(rows: impl Iterator<Item = &'a Interruption>) -> Vec<Cur
             }),
         }
     }
-    cures.sort_by_key(|cure| std::cmp::Reverse(cure.total_ns));
+    cures.order_by_key(|cure| std::cmp::Reverse(cure.total_ns));
     cures
 }
 

@@ -6,6 +6,7 @@ use crate::report_text::ReportText;
 use crate::style::{TextRole, counted, safe};
 use crate::units::time;
 use ::blame::{CpuAnswer, GapStory};
+use machine::OrderBy;
 
 /// Width of a bar in columns.
 const BAR: u64 = 66;
@@ -83,16 +84,16 @@ fn named(bars: &[Vec<Option<usize>>]) -> Vec<usize> {
         }
     }
     let mut most: Vec<(usize, (usize, usize))> = counts.into_iter().enumerate().collect();
-    most.sort_by_key(|(_, (_, count))| std::cmp::Reverse(*count));
+    most.order_by_key(|(_, (_, count))| std::cmp::Reverse(*count));
     most.truncate(LETTERS.len());
-    most.sort_unstable_by_key(|(place, _)| *place);
+    most.order_by_key(|(place, _)| *place);
     most.into_iter().map(|(_, (row, _))| row).collect()
 }
 
 /// The longest of the kept gaps, longest first.
 pub(crate) fn longest_of(cpu: &CpuAnswer, most: usize) -> Vec<&GapStory> {
     let mut all: Vec<&GapStory> = cpu.stories.iter().collect();
-    all.sort_unstable_by_key(|story| (std::cmp::Reverse(len(story)), story.gap.start));
+    all.order_by_key(|story| (std::cmp::Reverse(len(story)), story.gap.start));
     all.truncate(most);
     all
 }

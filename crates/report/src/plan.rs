@@ -7,6 +7,7 @@ use crate::finding_blocks::{EvidencedFinding, finding_blocks};
 use crate::prediction::plan_effect;
 use crate::report_text::{KnobDetail, ReportText};
 use crate::style::{COLUMNS, Style, TextRole, counted, safe, wrap};
+use machine::OrderBy;
 use plan::{Change, ChangeKind, Choice, Finding, KnobReason, KnobState, Level, Plan};
 use predict::PlanEffect;
 use serde::Serialize;
@@ -148,7 +149,7 @@ fn every_change(text: &mut ReportText, plan: &Plan) {
 /// Findings, the most severe first. The short form only counts the notes.
 fn attention(text: &mut ReportText, findings: &[Finding], detail: KnobDetail) {
     let mut sorted: Vec<&Finding> = findings.iter().collect();
-    sorted.sort_by_key(|finding| std::cmp::Reverse(finding.level));
+    sorted.order_by_key(|finding| std::cmp::Reverse(finding.level));
     let evidenced = |finding| EvidencedFinding { finding, evidence: &[] };
     let sorted: Vec<EvidencedFinding> = sorted.into_iter().map(evidenced).collect();
     let notes = findings.iter().filter(|finding| finding.level == Level::Info).count();

@@ -1,6 +1,7 @@
 //! Text for a terminal that grows line by line, in the style of the terminal.
 
 use crate::style::{COLUMNS, Style, TextRole, counted, safe, wrap};
+use machine::OrderBy;
 use measure::{Note, NoteLevel};
 use plan::{Finding, Level};
 use std::fmt::{Arguments, Write as _};
@@ -100,7 +101,7 @@ impl ReportText {
         }
         self.heading(title);
         let mut findings: Vec<&Finding> = findings.iter().collect();
-        findings.sort_by_key(|finding| std::cmp::Reverse(finding.level));
+        findings.order_by_key(|finding| std::cmp::Reverse(finding.level));
         for one in findings {
             let words = format!("{}: {}", safe(&one.subject), safe(&one.message));
             self.finding(one.level, &words, &one.fix);

@@ -1,6 +1,7 @@
 //! Lists what still arrives on isolated CPUs, by kernel counters, and what could not be moved away.
 
 use machine::CpuSet;
+use machine::OrderBy;
 use observe::{Activity, Class, CounterIncrease};
 use serde::{Deserialize, Serialize};
 
@@ -99,7 +100,7 @@ pub fn residue(before: Option<&Activity>, during: &Activity, isolated: &CpuSet) 
                 cure: String::new(),
             });
         }
-        rows.sort_unstable_by(|a, b| b.count.cmp(&a.count).then_with(|| a.name.cmp(&b.name)));
+        rows.order_by(|a, b| b.count.cmp(&a.count).then_with(|| a.name.cmp(&b.name)));
         Residue {
             cpu: activity.cpu.0,
             rows,

@@ -3,6 +3,7 @@
 use crate::examination::Examination;
 use apply::{ChangeOutcome, RepairOutcome, RepairRequest};
 use check::CheckFinding;
+use machine::OrderBy;
 use plan::Change;
 use root::{Failure, Status};
 use session::Session;
@@ -135,6 +136,6 @@ fn changes_by_partition<'a>(found: &[&'a CheckFinding]) -> BTreeMap<&'a str, Vec
 /// Sorts changes in knob order, in which `apply` needs them.
 fn ordered(mut changes: Vec<Change>) -> Vec<Change> {
     let place = |change: &Change| plan::KNOBS.iter().position(|knob| knob.name == change.knob());
-    changes.sort_by_key(|change| place(change));
+    changes.order_by_key(|change| place(change));
     changes
 }

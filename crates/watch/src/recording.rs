@@ -1,6 +1,7 @@
 //! Reads and writes a recording: a header line, then one line of JSON per moment.
 
 use crate::{Header, Moment, SCHEMA, WatchScene};
+use machine::OrderBy;
 use serde::Serialize;
 use thiserror::Error;
 
@@ -69,7 +70,7 @@ pub fn parse(bytes: &[u8]) -> Result<WatchRecording, RecordingError> {
         let wrong = |why: String| RecordingError::Line { line: place + 1, why };
         let mut moment: Moment = serde_json::from_slice(line).map_err(|error| wrong(error.to_string()))?;
         // Ours are sorted; lookups rely on it.
-        moment.activity.cpus.sort_unstable_by_key(|one| one.cpu);
+        moment.activity.cpus.order_by_key(|one| one.cpu);
         if let Some(scene) = &moment.scene {
             known.clone_from(scene);
         } else if recording.moments.is_empty() {

@@ -6,6 +6,7 @@
 use super::{ActionContext, RecordingMode, StepResult, refusal};
 use crate::record::{ChangeOutcome, StateAfter, StateBefore, TaskState, UnpinnedTasks};
 use crate::{ApplyError, census, threads};
+use machine::OrderBy;
 use machine::tasks::{KTHREADD, MaskReader};
 use machine::{CpuSet, Task, Version};
 use plan::{Change, Finding, FindingId, Level, TaskSelector};
@@ -207,7 +208,7 @@ fn candidates(stage: &ActionContext, road: &MoveRoute, done: &MoveTally) -> Resu
         TaskSelector::These(tids) => tids.clone(),
         _ => census::members(stage.system, &thread_list(stage, road.from))?,
     };
-    tids.sort_unstable_by_key(|&tid| (tid != KTHREADD, tid));
+    tids.order_by_key(|&tid| (tid != KTHREADD, tid));
     Ok(tids)
 }
 

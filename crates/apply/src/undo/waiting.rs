@@ -9,6 +9,7 @@ use crate::ApplyError;
 use crate::original_cgroup::CgroupMap;
 use crate::record::{HoldingCgroup, JournalEvent, JournalRecord, finished_writes};
 use crate::threads::is_threaded;
+use machine::OrderBy;
 use machine::{Task, TaskKey};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,7 +29,7 @@ pub(super) fn return_waiting_processes(
     let root = map.system.root();
     let mut tasks = machine::tasks::read(root).unwrap_or_default();
     // Parents are older than their children, and leaders than their threads.
-    tasks.sort_unstable_by_key(|task| (task.key.start_time, task.key.tid));
+    tasks.order_by_key(|task| (task.key.start_time, task.key.tid));
     let mut waiting: BTreeMap<u32, &HoldingCgroup> = BTreeMap::new();
     for task in &tasks {
         if let Some(waits) = waits(map, task, &known, &waiting) {

@@ -2,6 +2,7 @@
 //! interleaved operands, `--` before the rest.
 
 use super::CsetError;
+use machine::OrderBy;
 use std::ffi::{OsStr, OsString};
 
 /// One option of a command.
@@ -153,7 +154,7 @@ fn by_name(flags: &'static [Flag], name: &str) -> Result<&'static Flag, CsetErro
         return Ok(flag);
     }
     let mut fitting: Vec<&Flag> = flags.iter().filter(|flag| flag.long.starts_with(name)).collect();
-    fitting.sort_unstable_by_key(|flag| flag.long);
+    fitting.order_by_key(|flag| flag.long);
     match fitting.as_slice() {
         [flag] => Ok(flag),
         [] => Err(wrong(format!("no such option: --{name}"))),

@@ -1,6 +1,7 @@
 //! Converts the input and the findings of `check` into the scene of the view.
 
 use check::{CheckCase, CheckFinding, judge};
+use machine::OrderBy;
 use machine::{CpuId, CpuSet, Machine, Policy, Task};
 use plan::Level;
 use verify::examination::Examination;
@@ -84,7 +85,7 @@ fn threads(machine: &Machine, cases: &[CheckCase], isolated: &CpuSet) -> Vec<Iso
         place: place(machine, cases, task),
     };
     let mut threads: Vec<IsolatedThread> = machine.tasks.iter().flatten().filter(touches).map(thread).collect();
-    threads.sort_unstable_by_key(|thread| (thread.place, thread.tid));
+    threads.order_by_key(|thread| (thread.place, thread.tid));
     threads.truncate(MOST_THREADS);
     threads
 }

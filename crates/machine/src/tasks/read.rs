@@ -3,6 +3,7 @@
 
 use super::parse::{Stat, allowed_of, parse_cgroup_file, stat_of};
 use super::{Task, TaskKey};
+use crate::OrderBy;
 use crate::reading::RootReader;
 use crate::{UnreadableFile, Version};
 use root::{DirectoryEntryType, Root, RootError};
@@ -108,7 +109,7 @@ pub fn users_of(root: &Root, tid: u32) -> Option<[u32; 2]> {
 pub fn read_process(root: &Root, pid: u32) -> Vec<Task> {
     let mut tasks = Vec::new();
     Buffers::default().process(&RootReader::new(root), pid, &mut tasks);
-    tasks.sort_unstable_by_key(|task| task.key);
+    tasks.order_by_key(|task| task.key);
     tasks
 }
 
@@ -155,7 +156,7 @@ pub(crate) fn read_all(root: &Root) -> (Option<Vec<Task>>, Vec<UnreadableFile>) 
             (tasks, trouble)
         })
     };
-    tasks.sort_unstable_by_key(|task| task.key);
+    tasks.order_by_key(|task| task.key);
     unreadable.extend(trouble);
     (Some(tasks), unreadable)
 }

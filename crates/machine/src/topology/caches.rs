@@ -2,6 +2,7 @@
 
 use super::{Cache, CacheKind, Cpu};
 use crate::CpuSet;
+use crate::OrderBy;
 use crate::reading::RootReader;
 use std::collections::HashMap;
 
@@ -49,7 +50,7 @@ pub(super) fn read(reader: &RootReader, cpus: &mut [Cpu]) -> Vec<Cache> {
             }
         }
     }
-    caches.sort_by_key(|cache| (cache.level, cache.kind, cache.shared_by.first()));
+    caches.order_by_key(|cache| (cache.level, cache.kind, cache.shared_by.first()));
     caches
 }
 

@@ -3,6 +3,7 @@
 //! The cost of a choice is then a sum over places. Overlapping sets (wrong firmware data, unusual hypervisors) cannot be
 //! nested. Memory nodes win, because leaving a node without housekeeping is forbidden; after that the larger set wins.
 
+use machine::OrderBy;
 use machine::{CpuId, CpuSet, Topology};
 
 /// The kind of a place. One set of CPUs may be of several kinds.
@@ -68,7 +69,7 @@ pub(crate) fn places(topology: &Topology) -> Vec<TopologyDomain> {
     let mut nest = DomainNesting::new(online);
     let mut groups = groups(topology);
     // Larger sets first; among equal ones the kind decides, which only orders the names.
-    groups.sort_by_key(|(kind, set)| (std::cmp::Reverse(set.len()), *kind, set.first()));
+    groups.order_by_key(|(kind, set)| (std::cmp::Reverse(set.len()), *kind, set.first()));
     for (kind, set) in groups {
         nest.insert(kind, set);
     }
@@ -213,7 +214,7 @@ impl DomainNesting {
         }
         let firsts: Vec<CpuId> = self.places.iter().map(|place| place.first).collect();
         for place in &mut self.places {
-            place.inside.sort_unstable_by_key(|&inside| firsts.get(inside).copied());
+            place.inside.order_by_key(|&inside| firsts.get(inside).copied());
         }
         self.places
     }

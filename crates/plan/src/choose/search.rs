@@ -7,6 +7,7 @@
 use super::context::{ChoiceContext, DomainAllotment};
 use super::places::TopologyDomain;
 use super::rules::{COST, ChoiceCost, cost_of};
+use machine::OrderBy;
 use machine::{CpuId, CpuSet};
 
 /// Ways to take a number of CPUs: without the first CPU, and with it.
@@ -111,7 +112,7 @@ impl<'a, 'g> Search<'a, 'g> {
     /// Which threads of a core to take if not all: those isolated at boot, then the highest.
     fn threads(&self, place: &TopologyDomain, cpus: usize) -> CpuSet {
         let mut ids: Vec<CpuId> = place.cpus.and(self.available).iter().collect();
-        ids.sort_unstable_by_key(|&id| (!self.context.boot_isolated.contains(id), std::cmp::Reverse(id)));
+        ids.order_by_key(|&id| (!self.context.boot_isolated.contains(id), std::cmp::Reverse(id)));
         ids.into_iter().take(cpus).collect()
     }
 

@@ -5,6 +5,7 @@ use super::{Knob, KnobUse, KnobValueKind, Presence};
 use crate::parameters::ParameterCost;
 use crate::{Change, Plan, PlanContext, Profile};
 use machine::CpuId;
+use machine::OrderBy;
 
 /// Disables idle states of one CPU individually. The deeper the state, the longer the wake-up.
 pub(super) const CPUIDLE_DISABLE: Knob = Knob {
@@ -73,7 +74,7 @@ fn idle_states(scene: &PlanContext, cpu: CpuId) -> Vec<IdleState> {
             })
         })
         .collect();
-    states.sort_by_key(|state| state.latency_us);
+    states.order_by_key(|state| state.latency_us);
     states
 }
 

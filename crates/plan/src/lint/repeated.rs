@@ -6,6 +6,7 @@ use super::line::{Isolcpus, LintedLine};
 use super::occurrence::clash;
 use super::{LintHit, LintRule, rule};
 use crate::Level::{Error, Info, Warning};
+use machine::OrderBy;
 
 pub(super) const TWICE: LintRule = rule(
     "isolcpus-twice",
@@ -30,7 +31,7 @@ pub(super) const TWICE: LintRule = rule(
                 distinct.push((at, other));
             }
         }
-        hits.sort_by_key(|(place, _)| *place);
+        hits.order_by_key(|(place, _)| *place);
         hits.into_iter().map(|(_, hit)| hit).collect()
     }),
 );

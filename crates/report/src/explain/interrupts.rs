@@ -2,6 +2,7 @@
 
 use super::Explanation;
 use super::surroundings::Surroundings;
+use machine::OrderBy;
 
 /// `irq/47`, with the machine's facts about it.
 pub(super) fn numbered(word: &str, here: &dyn Surroundings) -> Option<Explanation> {
@@ -20,7 +21,7 @@ pub(super) fn numbered(word: &str, here: &dyn Surroundings) -> Option<Explanatio
     };
     let counts: u64 = seen.counts.iter().map(|(_, count)| count).sum();
     let mut busiest = seen.counts.clone();
-    busiest.sort_unstable_by_key(|(cpu, count)| (std::cmp::Reverse(*count), *cpu));
+    busiest.order_by_key(|(cpu, count)| (std::cmp::Reverse(*count), *cpu));
     let busiest: Vec<String> = busiest
         .iter()
         .take(4)

@@ -3,6 +3,7 @@
 use super::{InspectView, subject_cpus};
 use crate::report_text::ReportText;
 use crate::style::{COLUMNS, TextRole, counted, cut, grouped, safe_cut};
+use machine::OrderBy;
 use machine::{CpuId, CpuSet, Interrupt, Machine};
 
 pub(super) fn write(text: &mut ReportText, machine: &Machine, view: &InspectView) {
@@ -25,7 +26,7 @@ pub(super) fn write(text: &mut ReportText, machine: &Machine, view: &InspectView
         .filter(|irq| !narrowed || table.may(irq) || table.fires(irq) || table.here(irq) > 0)
         .collect();
     // Order by importance: those that fire there, those that may fire there, the rest.
-    shown.sort_unstable_by_key(|irq| (!table.fires(irq), !table.may(irq), irq.irq));
+    shown.order_by_key(|irq| (!table.fires(irq), !table.may(irq), irq.irq));
     text.painted(TextRole::Quiet, &table.head());
     view.interrupts
         .write_rows(text, &shown, |text, irq| table.write_row(text, irq));
@@ -162,7 +163,7 @@ fn total(irq: &Interrupt) -> u64 {
 /// The CPUs with the highest counts: `cpu1 1,027,781`.
 fn where_counted(irq: &Interrupt) -> String {
     let mut counts: Vec<&(u32, u64)> = irq.counts.iter().collect();
-    counts.sort_unstable_by_key(|(cpu, count)| (std::cmp::Reverse(*count), *cpu));
+    counts.order_by_key(|(cpu, count)| (std::cmp::Reverse(*count), *cpu));
     let text = |(cpu, count): &&(u32, u64)| format!("cpu{cpu} {}", grouped(*count));
     match counts.as_slice() {
         [] => "never".to_owned(),

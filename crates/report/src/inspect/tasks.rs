@@ -5,6 +5,7 @@ use super::{InspectView, subject_cpus};
 use crate::kernel_threads::{KernelThread, MOVE_TO_HOUSEKEEPING, Movability, kernel_thread};
 use crate::report_text::ReportText;
 use crate::style::{COLUMNS, TextRole, counted, cut, safe_cut, wrap};
+use machine::OrderBy;
 use machine::{CpuSet, Machine, MapEntries, Policy, Task};
 use std::collections::BTreeMap;
 
@@ -86,7 +87,7 @@ impl TaskTable<'_> {
             return;
         }
         let mut tasks: Vec<&Task> = tasks.to_vec();
-        tasks.sort_unstable_by_key(|task| (!is_there(task, self.cpus), task.cpu, task.pid, task.key.tid));
+        tasks.order_by_key(|task| (!is_there(task, self.cpus), task.cpu, task.pid, task.key.tid));
         let head = columns(["PSR", "PID", "TID", "POL", "RTPRIO", "ALLOWED", "NAME"]);
         text.painted(TextRole::Quiet, &head);
         self.view

@@ -4,6 +4,7 @@ use crate::bound::{BoundSide, at_least, at_most, number_bound};
 use crate::style::grouped;
 use crate::units::{maybe_mean, maybe_time};
 use machine::Nanos;
+use machine::OrderBy;
 use measure::{ClaimVerdict, Distribution, Jitter, LateWakeUp, Proof, ThreadResult};
 
 /// One line each, without indent.
@@ -148,9 +149,9 @@ fn spikes(thread: &ThreadResult) -> Option<String> {
     const MAX_LISTED: usize = 5;
     let (from, total) = (thread.spike_ns?, thread.spikes_total?);
     let mut worst: Vec<&LateWakeUp> = thread.spikes.iter().flatten().collect();
-    worst.sort_unstable_by_key(|spike| std::cmp::Reverse(spike.late_ns));
+    worst.order_by_key(|spike| std::cmp::Reverse(spike.late_ns));
     worst.truncate(MAX_LISTED);
-    worst.sort_unstable_by_key(|spike| spike.at_ns);
+    worst.order_by_key(|spike| spike.at_ns);
     let shown: Vec<String> = worst
         .iter()
         .map(|spike| format!("{} at {}", Nanos(spike.late_ns), Nanos(spike.at_ns)))

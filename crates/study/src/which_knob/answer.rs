@@ -6,6 +6,7 @@
 
 use super::KnobQuestion;
 use compare::{ComparisonAnswer, Number, RISK, SetComparison, Verdict};
+use machine::OrderBy;
 use serde::Serialize;
 
 /// The result for one knob.
@@ -177,7 +178,7 @@ pub fn knob_answers<'a>(
         one.effect = effect(one);
     }
     // A stable sort: knobs without a shown effect stay in the order of the plan.
-    all.sort_by(|one, two| {
+    all.order_by(|one, two| {
         let by_effect = one.effect.cmp(&two.effect);
         by_effect.then_with(|| two.gain().total_cmp(&one.gain()))
     });
@@ -207,7 +208,7 @@ fn effect(one: &KnobAnswer) -> KnobEffect {
 /// Marks the answers that hold over all comparisons together.
 fn count_together(mut sides: Vec<&mut KnobComparison>) {
     sides.retain(|side| side.least_p().is_some());
-    sides.sort_by(|one, two| {
+    sides.order_by(|one, two| {
         let p = |side: &KnobComparison| side.least_p().unwrap_or(1.0);
         p(one).total_cmp(&p(two))
     });

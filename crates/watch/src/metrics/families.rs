@@ -4,6 +4,7 @@ use super::{ActivityTotals, DaemonStats, FindingStart, MOST_FINDINGS, MetricsSta
 use MetricType::{Counter, Gauge, Info};
 use formats::exposition::{Exposition, ExpositionFormat, LabelSet, MetricType, seconds};
 use machine::CpuId;
+use machine::OrderBy;
 use plan::Level;
 use serde::Serialize;
 use std::fmt::Display;
@@ -160,7 +161,7 @@ fn drift_ages(text: &mut Exposition, known: &MetricsState, partitions: &[&str], 
 fn oldest_findings(text: &mut Exposition, known: &MetricsState) {
     let standing = &known.ledger.standing;
     let mut oldest: Vec<_> = standing.iter().collect();
-    oldest.sort_by_key(|one| one.since_s);
+    oldest.order_by_key(|one| one.since_s);
     text.family(
         Gauge,
         "quietcore_check_finding_since_timestamp_seconds",

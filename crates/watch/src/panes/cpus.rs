@@ -6,6 +6,7 @@ use crate::row::{PaneRow, StyledText, Tone, piece};
 use crate::spark::{moments_per_column, spark};
 use crate::{CpuScope, DisplayData, ViewState};
 use machine::CpuId;
+use machine::OrderBy;
 use plan::Level;
 use std::fmt::Write as _;
 
@@ -68,7 +69,7 @@ fn rows<'a>(now: &'a DisplayData<'a>, view: &ViewState, sort: usize, width: usiz
         .map(|cpu| (cpu, now.activity(cpu).and_then(|one| now.rate(interrupts(one)))))
         .collect();
     if sort == 1 {
-        cpus.sort_unstable_by(|(a, first), (b, second)| {
+        cpus.order_by(|(a, first), (b, second)| {
             let order = second.unwrap_or(-1.0).total_cmp(&first.unwrap_or(-1.0));
             order.then(a.cmp(b))
         });

@@ -4,6 +4,7 @@ use super::Pane;
 use crate::rates::short;
 use crate::row::{PaneRow, Tone, name, piece};
 use crate::{DisplayData, IsolatedThread, ViewState};
+use machine::OrderBy;
 use machine::{CpuSet, MapEntries};
 use observe::CounterIncrease;
 use std::collections::BTreeMap;
@@ -58,7 +59,7 @@ fn rows<'a>(now: &'a DisplayData<'a>, view: &ViewState, sort: usize, width: usiz
     }
     threads(now, &scope, &mut found);
     let mut found: Vec<(String, CulpritRow)> = found.into_iter().collect();
-    found.sort_by(|(_, a), (_, b)| match sort {
+    found.order_by(|(_, a), (_, b)| match sort {
         1 => a.class.cmp(b.class).then(b.count.cmp(&a.count)),
         2 => a.name.cmp(&b.name),
         _ => b.count.cmp(&a.count),

@@ -3,6 +3,7 @@
 use super::Pane;
 use crate::row::{PaneRow, Tone, name, piece};
 use crate::{DisplayData, ObservedFinding, ViewState};
+use machine::OrderBy;
 use plan::Level;
 use std::cmp::Ordering;
 
@@ -35,7 +36,7 @@ pub(crate) fn level(level: Level) -> (&'static str, Tone) {
 
 fn rows<'a>(now: &'a DisplayData<'a>, _: &ViewState, sort: usize, width: usize) -> Vec<PaneRow<'a>> {
     let mut found: Vec<&ObservedFinding> = now.scene.findings.iter().collect();
-    found.sort_by(|a, b| {
+    found.order_by(|a, b| {
         let order = match sort {
             1 => a.layer.cmp(&b.layer),
             2 => a.id.cmp(&b.id),

@@ -5,6 +5,7 @@ use crate::rates::short;
 use crate::row::{PaneRow, StyledText, Tone, name, piece};
 use crate::{DisplayData, ViewState, WatchedInterrupt};
 use machine::CpuSet;
+use machine::OrderBy;
 use std::collections::BTreeMap;
 
 pub(super) const PANE: Pane = Pane {
@@ -44,7 +45,7 @@ fn rows<'a>(now: &'a DisplayData<'a>, view: &ViewState, sort: usize, width: usiz
     };
     let counted = now.scene.interrupts.iter().map(|one| (one, count(one.irq)));
     let mut found: Vec<(&WatchedInterrupt, u64)> = counted.filter(|(one, count)| *count > 0 || touches(one)).collect();
-    found.sort_by(|(a, first), (b, second)| match sort {
+    found.order_by(|(a, first), (b, second)| match sort {
         1 => a.irq.cmp(&b.irq),
         2 => a.name.cmp(&b.name),
         _ => second.cmp(first).then(a.irq.cmp(&b.irq)),

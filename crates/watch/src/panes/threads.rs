@@ -4,6 +4,7 @@ use super::Pane;
 use crate::rates::{per_second, short};
 use crate::row::{PaneRow, StyledText, Tone, name, piece};
 use crate::{DisplayData, IsolatedThread, PresenceReason, ThreadRuntime, ViewState};
+use machine::OrderBy;
 use machine::{CpuSet, MapEntries};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -60,7 +61,7 @@ fn rows<'a>(now: &'a DisplayData<'a>, view: &ViewState, sort: usize, _: usize) -
         .map(|thread| (thread, ran.get(&thread.tid).copied()))
         .collect();
     let times = |one: &Option<ThreadRuntime>| one.map_or(0, |one| one.times);
-    found.sort_unstable_by(|(a, first), (b, second)| {
+    found.order_by(|(a, first), (b, second)| {
         let order = match sort {
             1 => a.place.cmp(&b.place),
             2 => a.cpu.cmp(&b.cpu),

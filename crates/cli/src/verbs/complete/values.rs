@@ -4,6 +4,7 @@
 
 use super::Candidate;
 use clap::{Arg, ValueHint};
+use machine::OrderBy;
 use machine::{CpuId, CpuSet};
 use plan::{KNOBS, PartitionName};
 use report::explain::word_groups;
@@ -85,7 +86,7 @@ fn words() -> Vec<Candidate> {
 /// By word; of several with the same word the first.
 fn sorted(all: impl Iterator<Item = Candidate>) -> Vec<Candidate> {
     let mut all: Vec<Candidate> = all.collect();
-    all.sort_by(|one, other| one.word.cmp(&other.word));
+    all.order_by(|one, other| one.word.cmp(&other.word));
     all.dedup_by(|one, other| one.word == other.word);
     all
 }

@@ -4,6 +4,7 @@
 use crate::page::curves::Curve;
 use crate::page::picture::{CURVES, Picture, common, picture};
 use crate::style::grouped;
+use machine::OrderBy;
 use maud::{Markup, html};
 use measure::{Distribution, Measurement, MeasurementKind, ThreadResult};
 use std::collections::BTreeMap;
@@ -107,9 +108,9 @@ impl CurveSet {
         if all > room {
             let histogram = together(each.iter().map(|one| one.histogram));
             curves.push(curve(format!("all {all} CPUs"), histogram));
-            each.sort_by_key(|one| std::cmp::Reverse(one.worst_ns));
+            each.order_by_key(|one| std::cmp::Reverse(one.worst_ns));
             each.truncate(room.saturating_sub(1));
-            each.sort_by_key(|one| one.cpu);
+            each.order_by_key(|one| one.cpu);
         }
         let worst_ns = each.iter().filter_map(|one| one.worst_ns).max();
         let worst = each.iter().find(|one| one.worst_ns == worst_ns).map(|one| one.cpu);
