@@ -7,7 +7,7 @@ use crate::record::{ChangeOutcome, JournalEvent, JournalRecord, StateAfter};
 use crate::undo::{irq_of, shared_now};
 use crate::{System, bans};
 use machine::{CpuSet, Machine, MapEntries, irqbalance};
-use plan::{Action, Finding, FindingId, Intent, ReadbackComparison};
+use plan::{Action, Finding, FindingId, Intent, ReadbackComparison, UndoMethod};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// An active partition, with its state according to the journal.
@@ -75,12 +75,22 @@ pub(crate) fn drifted(
                 return bans::drifted(system, records, *daemon, cpus, machine);
             }
             let Action::Write {
-                path, value, compare, ..
+                path,
+                value,
+                compare,
+                undo,
+                ..
             } = &change.action
             else {
                 return None;
             };
             let now = system.root().readable_value(path)?;
+            // Others may have their own CPUs in the same list.
+            if *undo == UndoMethod::RemoveCpus
+                && CpuSet::parse_list(&now).is_ok_and(|list| layer.intent.cpus.is_subset(&list))
+            {
+                return None;
+            }
             // A later partition narrows what they share, unless it does not change this setting; and the kernel may
             // have narrowed it before both.
             let narrowed = without(*compare, value, &share.isolated);

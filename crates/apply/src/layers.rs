@@ -6,7 +6,7 @@
 
 use crate::record::{ChangeOutcome, JournalEvent, JournalRecord};
 use machine::{CpuSet, Hierarchy};
-use plan::{Action, Change, Intent, IntentKind, partition_path};
+use plan::{Action, Change, Intent, IntentKind, UndoMethod};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The reason of a layer that belongs to a lease.
@@ -225,7 +225,7 @@ impl ApplyLayer<'_> {
     /// Path of its cgroup below the mount of a hierarchy.
     #[must_use]
     pub fn cgroup(&self, hierarchy: &Hierarchy) -> Option<String> {
-        let path = partition_path(hierarchy, self.intent.name.as_str());
+        let path = self.intent.cgroup_path(hierarchy);
         path.strip_prefix(&hierarchy.mount).map(str::to_owned)
     }
 
@@ -247,6 +247,10 @@ impl ApplyLayer<'_> {
         let path = match &change.action {
             // Each layer removes its own CPUs from the list again.
             Action::BanCpus { .. } | Action::CycleCpus { .. } => return true,
+            Action::Write {
+                undo: UndoMethod::RemoveCpus,
+                ..
+            } => return true,
             Action::MoveTasks { .. } | Action::NarrowTasks { .. } => return false,
             action => match path_of(action) {
                 Some(path) => path,
@@ -254,7 +258,7 @@ impl ApplyLayer<'_> {
             },
         };
         if let Some(hierarchy) = hierarchy {
-            let own = partition_path(hierarchy, self.intent.name.as_str());
+            let own = self.intent.cgroup_path(hierarchy);
             if is_in(path, &own) {
                 return true;
             }

@@ -107,6 +107,17 @@ pub(crate) struct UndoScope {
     pub stay: Vec<String>,
     /// Version of the cpuset hierarchy, for finding tasks' cgroups.
     pub version: Version,
+    /// Whether the partition has ended without us, for example because its cgroup was removed.
+    pub end: PartitionEnd,
+}
+
+/// Who ended a v2 partition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PartitionEnd {
+    /// The undo does.
+    ByUndo,
+    /// Another program did. The kernel then gave all tasks of the root cgroup every CPU (`update_tasks_cpumask`).
+    ByOthers,
 }
 
 /// The intended mask of each task when one partition is undone.
@@ -164,7 +175,8 @@ impl IntendedMasks {
             let intended = scope.without.of(before);
             // In a set that is being removed, its mask is the set's, or a pin inside it.
             let inside = inside.contains(key) && (past.joined || set_masks.contains(&now));
-            if inside || now == intended || now == scope.with.of(before) || past.has_set(&now) {
+            let is_reset = scope.end == PartitionEnd::ByOthers && scope.without.housekeeping.is_subset(&now);
+            if inside || is_reset || now == intended || now == scope.with.of(before) || past.has_set(&now) {
                 intended_masks.masks.insert(*key, intended);
             } else if !is_irq_thread(system, *key) {
                 intended_masks.drifted.push(DriftedTask {

@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const PASSES: usize = 50;
 
 /// The tasks of one partition.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct PartitionTasks {
     inside: Vec<Task>,
     /// All tasks of the machine at that time; any other task started since.
@@ -66,6 +66,12 @@ impl PartitionTasks {
             given: given(records),
             cpus: dwelling.cpus.clone(),
         })
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.inside.is_empty()
     }
 
     /// Tasks with a real-time policy, which taking the partition apart may change. The parameters of `SCHED_DEADLINE`

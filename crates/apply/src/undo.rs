@@ -2,6 +2,7 @@
 
 mod by_hand;
 mod change;
+mod cpu_list;
 mod cycle;
 mod layer;
 mod offline;

@@ -4,7 +4,7 @@ use crate::{IntendedIsolation, IsolationMeans};
 use machine::{CpuSet, Machine, Settings, Task};
 use observe::Activity;
 use plan::boot_check::BootVerdict;
-use plan::{Action, Change, Intent, Plan, PlanRefusal, partition_path, plan_beside};
+use plan::{Action, Change, Intent, Plan, PlanRefusal, plan_beside};
 use std::collections::BTreeMap;
 
 /// What was observed on the machine.
@@ -62,7 +62,13 @@ impl CheckCase {
     /// Files and directories that decide whether a change is missing.
     #[must_use]
     pub fn paths(&self) -> Vec<String> {
-        self.changes().filter_map(path).map(str::to_owned).collect()
+        // The cgroup of another program is in no change.
+        let dir = |change: &Change| match &change.action {
+            Action::MakePartition { path, .. } => path.rsplit_once('/').map(|(dir, _)| dir.to_owned()),
+            _ => None,
+        };
+        let files = self.changes().filter_map(path).map(str::to_owned);
+        files.chain(self.changes().filter_map(dir)).collect()
     }
 
     /// The planned changes; none if there is no plan.
@@ -88,7 +94,7 @@ impl CheckCase {
         let hierarchy = machine.cgroups.cpuset.as_ref()?;
         let set = match &self.isolation.means {
             IsolationMeans::Partition | IsolationMeans::Missing => {
-                let path = partition_path(hierarchy, self.isolation.intent.name.as_str());
+                let path = self.isolation.intent.cgroup_path(hierarchy);
                 path.strip_prefix(&hierarchy.mount)?.to_owned()
             }
             IsolationMeans::Cpuset(set) => set.clone(),

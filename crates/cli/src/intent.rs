@@ -67,6 +67,12 @@ pub struct IntentArgs {
     /// Let this user or :GROUP move tasks into it
     #[arg(long, value_name = "USER[:GROUP]", help_heading = PARTITION)]
     pub owner: Option<String>,
+    /// Isolate a program in its cgroup, which keeps its limits: pid:N, unit:NAME, cgroup:PATH, container:ID
+    ///
+    /// That cgroup with everything in it becomes the partition (cgroup v2, Linux 6.7 and later). Older kernels get a partition
+    /// beside it, and a note.
+    #[arg(long, value_name = "PROGRAM", help_heading = PARTITION, conflicts_with_all = ["threaded", "owner"])]
+    pub in_place: Option<String>,
 }
 
 value_words! {
@@ -102,7 +108,7 @@ impl IntentArgs {
     #[must_use]
     pub fn is_only_a_name(&self) -> bool {
         let lists = [&self.with, &self.without, &self.irq_here];
-        let words = [&self.cpus, &self.near, &self.keep, &self.owner];
+        let words = [&self.cpus, &self.near, &self.keep, &self.owner, &self.in_place];
         lists.iter().all(|list| list.is_empty())
             && words.iter().all(|word| word.is_none())
             && self.count.is_none()
@@ -185,6 +191,7 @@ impl IntentArgs {
             template,
             cpus,
             owner: self.owner.clone(),
+            in_place: self.in_place.clone(),
             restored_at_boot: ActivationMode::AtBoot,
             boot: BootPart::Unspecified,
             line: 0,

@@ -2,7 +2,7 @@
 //! is not a write, and cgroup file systems report nothing else. Each check costs one system call.
 
 use machine::{Machine, MapEntries};
-use plan::partition_path;
+use plan::Intent;
 use root::Root;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -18,12 +18,12 @@ pub struct Folders {
 }
 
 impl Folders {
-    /// Takes the partitions of these names. Keeps the state of those that it already had.
-    pub fn know<'a>(&mut self, root: &Root, machine: &Machine, names: impl Iterator<Item = &'a str>) {
+    /// Takes these partitions. Keeps the state of those that it already had.
+    pub fn know<'a>(&mut self, root: &Root, machine: &Machine, intents: impl Iterator<Item = &'a Intent>) {
         let Some(hierarchy) = &machine.cgroups.cpuset else {
             return self.known.clear();
         };
-        self.retain(root, names.map(|name| partition_path(hierarchy, name)));
+        self.retain(root, intents.map(|intent| intent.cgroup_path(hierarchy)));
     }
 
     fn retain(&mut self, root: &Root, paths: impl Iterator<Item = String>) {

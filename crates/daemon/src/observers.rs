@@ -74,8 +74,8 @@ impl Observers {
     /// Learns from a check of these layers what to scan.
     pub fn know(&mut self, root: &Root, observed: &Observation, layers: Layers) {
         let isolations = observed.intention.isolations.iter();
-        let names = isolations.map(|isolation| isolation.intent.name.as_str());
-        self.folders.know(root, &observed.machine, names);
+        let intents = isolations.map(|isolation| &isolation.intent);
+        self.folders.know(root, &observed.machine, intents);
         if let Some(tasks) = observed.machine.tasks.as_ref().filter(|_| layers.has(LayerName::Tasks)) {
             self.threads.know(root, tasks, &observed.intention.cpus());
         }

@@ -408,11 +408,19 @@ impl Hierarchy {
 }
 
 impl Partition {
-    /// Its list of CPUs; without one, those that it has.
+    /// Its list of CPUs; without one, those that it has. A partition uses its exclusive list, if it has one.
+    #[must_use]
+    pub fn assigned_cpus(&self) -> Option<&CpuSet> {
+        let exclusive = self.cpus_exclusive.as_ref().filter(|_| self.takes_cpus());
+        let mut lists = [exclusive, self.cpus.as_ref()].into_iter().flatten();
+        let own = lists.find(|cpus| !cpus.is_empty());
+        own.or(self.effective_cpus.as_ref()).or(self.cpus.as_ref())
+    }
+
+    /// As [`Partition::assigned_cpus`]; empty if they are unknown.
     #[must_use]
     pub fn listed_cpus(&self) -> CpuSet {
-        let own = self.cpus.as_ref().filter(|cpus| !cpus.is_empty());
-        own.or(self.effective_cpus.as_ref()).cloned().unwrap_or_default()
+        self.assigned_cpus().cloned().unwrap_or_default()
     }
 
     /// Whether it takes its CPUs from the rest, or should: a v2 partition, valid or not, or a v1 set below the root

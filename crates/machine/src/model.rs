@@ -266,6 +266,18 @@ impl Machine {
         self
     }
 
+    /// Whether a cgroup below cgroups that are no partitions can be a partition (cgroup v2, 6.7 and later). On 6.7 that is not
+    /// visible while no cgroup has the cpuset controller.
+    #[must_use]
+    pub fn has_remote_partitions(&self) -> bool {
+        let Some(hierarchy) = self.cgroups.cpuset.as_ref() else {
+            return false;
+        };
+        let mut sets = hierarchy.sets.iter();
+        hierarchy.version == Version::V2
+            && (self.isolation.cpuset_isolated.is_some() || sets.any(|set| set.cpus_exclusive.is_some()))
+    }
+
     /// Reads again what is isolated, from the same root: masks of workqueues and of later interrupts can change at run
     /// time. The kernel, the CPUs and the control groups are not read again.
     #[must_use]

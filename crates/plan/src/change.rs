@@ -51,6 +51,7 @@ impl Change {
         let back = match undo {
             UndoMethod::Restore => "write the former value",
             UndoMethod::WithSet => "removed with the cgroup",
+            UndoMethod::RemoveCpus => "remove the CPUs from the list again",
         };
         let action = Action::Write {
             path: path.to_owned(),
@@ -251,6 +252,8 @@ pub enum UndoMethod {
     Restore,
     /// Nothing: the file disappears with the cgroup that was created for it.
     WithSet,
+    /// Remove the partition's CPUs from the list, which others may have extended since.
+    RemoveCpus,
 }
 
 impl ReadbackComparison {

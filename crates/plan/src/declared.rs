@@ -51,6 +51,8 @@ pub struct Declaration {
     pub cpus: CpuSpec,
     /// The user and group that may add tasks, as `USER`, `USER:GROUP` or `:GROUP`.
     pub owner: Option<String>,
+    /// Whose cgroup becomes the partition where it is, as `pid:N`, `unit:NAME` or `container:ID`. No file declares this.
+    pub in_place: Option<String>,
     /// Whether it is restored at boot.
     pub restored_at_boot: ActivationMode,
     /// Whether the boot line isolates its CPUs too.

@@ -31,6 +31,10 @@ pub struct Intent {
     /// where the partition alone is enough. Front ends set the name that their callers know.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub housekeeping: Option<PartitionName>,
+    /// v2: path, below the mount, of the cgroup of another program that becomes the partition where it is. `None` is a
+    /// cgroup of our own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_place: Option<String>,
 }
 
 impl Intent {
@@ -46,6 +50,7 @@ impl Intent {
             irq_here: BTreeSet::new(),
             kind: IntentKind::Partition,
             housekeeping: None,
+            in_place: None,
         }
     }
 
@@ -65,6 +70,15 @@ impl Intent {
             (Some(name), _) => Some(partition_path(hierarchy, name.as_str())),
             (None, Version::V1) => Some(housekeeping_set_path(hierarchy)),
             (None, Version::V2) => None,
+        }
+    }
+
+    /// Directory of its cgroup.
+    #[must_use]
+    pub fn cgroup_path(&self, hierarchy: &Hierarchy) -> String {
+        match (&self.in_place, hierarchy.version) {
+            (Some(cgroup), Version::V2) => hierarchy.dir(cgroup),
+            _ => partition_path(hierarchy, self.name.as_str()),
         }
     }
 
@@ -88,6 +102,11 @@ impl Intent {
         }));
         words.extend(self.without.iter().map(|knob| format!("--without {knob}")));
         words.extend(self.irq_here.iter().map(|irq| quoted("--irq-here", irq)));
+        words.extend(
+            self.in_place
+                .iter()
+                .map(|path| quoted("--in-place", &format!("cgroup:{path}"))),
+        );
         words.join(" ")
     }
 }

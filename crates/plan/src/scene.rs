@@ -1,6 +1,6 @@
 //! Combines the machine and the intent, and computes once what every knob needs.
 
-use crate::{CpuRefusal, Finding, FindingId, Intent, PlanRefusal, partition_path};
+use crate::{CpuRefusal, Finding, FindingId, Intent, PlanRefusal};
 use machine::kernel::{Kernel, OLDEST};
 use machine::{CpuId, CpuSet, Hierarchy, Machine, Settings};
 
@@ -75,9 +75,8 @@ impl<'a> PlanContext<'a> {
     #[must_use]
     pub fn is_ours(&self, hierarchy: &Hierarchy, cgroup: &str) -> bool {
         let own = |path: String| path.strip_prefix(&hierarchy.mount) == Some(cgroup);
-        let of = |other: &&Intent| {
-            own(partition_path(hierarchy, other.name.as_str())) || other.housekeeping_path(hierarchy).is_some_and(own)
-        };
+        let of =
+            |other: &&Intent| own(other.cgroup_path(hierarchy)) || other.housekeeping_path(hierarchy).is_some_and(own);
         self.in_force.iter().any(of)
     }
 
@@ -86,7 +85,7 @@ impl<'a> PlanContext<'a> {
         self.hierarchy().is_some_and(|hierarchy| {
             let own = |path: String| path.strip_prefix(&hierarchy.mount) == Some(cgroup);
             self.is_ours(hierarchy, cgroup)
-                || own(partition_path(hierarchy, self.intent.name.as_str()))
+                || own(self.intent.cgroup_path(hierarchy))
                 || self.intent.housekeeping_path(hierarchy).is_some_and(own)
         })
     }

@@ -16,6 +16,10 @@ pub(crate) fn shared_with(scene: &PlanContext, changes: &[Change]) -> Vec<String
     let Some(hierarchy) = scene.hierarchy() else {
         return Vec::new();
     };
+    // A partition with an exclusive list takes its CPUs from every other set.
+    if hierarchy.version == Version::V2 && scene.intent.in_place.is_some() {
+        return Vec::new();
+    }
     let holds = |set: &&Partition| {
         set.name != "/"
             && !scene.is_or_will_be_ours(&set.name)

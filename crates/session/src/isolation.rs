@@ -1,6 +1,6 @@
 //! Resolves which CPUs an isolation takes, from expressions, declarations and choices.
 
-use crate::{Session, accounts};
+use crate::{Session, accounts, in_place};
 use machine::{CpuSet, Machine, devices};
 use plan::declared::{CpuSpec, Declaration};
 use plan::{Choice, CpuRequest, Intent, NearbyCpus, Plan};
@@ -76,8 +76,15 @@ pub fn settle(
         intent.take(&format!("owner={}", accounts::owner(root, owner)?))?;
     }
     intent.share_housekeeping(others);
+    let mut finding = None;
+    if let Some(program) = &declaration.in_place {
+        (intent.in_place, finding) = in_place::place_or_finding(program, &intent, machine, root)?;
+    } else if let Some(same) = others.iter().find(|other| other.name == intent.name) {
+        intent.in_place.clone_from(&same.in_place);
+    }
     let mut plan = plan_beside(machine, root, &intent, others)?;
     plan.choice = choice;
+    plan.findings.extend(finding);
     Ok((intent, plan))
 }
 

@@ -1,15 +1,17 @@
 //! Finds active partitions and places tasks in them, for both `run` and `move`.
 
 use crate::comm_pattern::{Glob, Pin};
+use crate::in_place::is_inside;
 use crate::rt_group::NoRuntime;
 use crate::{ChangeLock, isolation};
 use apply::{ApplyLayer, ChangeOutcome, Journal, JournalState, MovePurpose, MoveUnit, PlannedMove, ThreadMove};
 use machine::{CpuSet, Hierarchy, Machine, Task, Version};
+use plan::Intent;
 use plan::words::did_you_mean;
-use plan::{Intent, partition_path};
 use root::{Failure, Root, Status};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::fmt;
 use std::io::ErrorKind;
 use std::os::unix::process::CommandExt;
 
@@ -20,6 +22,8 @@ pub struct ActivePartition {
     pub path: String,
     /// Its CPUs.
     pub cpus: CpuSet,
+    /// The cgroup of another program that is the partition, below the mount; `None` if it is a cgroup of our own.
+    pub in_place: Option<String>,
     /// CPUs that it and the other active partitions took from all other tasks.
     pub reserved_cpus: CpuSet,
     /// The directory of the housekeeping set, if there is one.
@@ -35,7 +39,8 @@ impl ActivePartition {
     #[must_use]
     pub fn of(hierarchy: &Hierarchy, intent: &Intent) -> ActivePartition {
         ActivePartition {
-            path: partition_path(hierarchy, intent.name.as_str()),
+            path: intent.cgroup_path(hierarchy),
+            in_place: intent.in_place.clone().filter(|_| hierarchy.version == Version::V2),
             cpus: intent.cpus.clone(),
             reserved_cpus: intent.cpus.clone(),
             housekeeping: intent.housekeeping_path(hierarchy),
@@ -48,6 +53,28 @@ impl ActivePartition {
     #[must_use]
     pub fn door(&self) -> String {
         format!("{}/{}", self.path, self.version.entry_file())
+    }
+
+    /// Whether a task in this cgroup, given below the mount, is in the partition.
+    #[must_use]
+    pub fn has_inside(&self, hierarchy: &Hierarchy, cgroup: &str) -> bool {
+        match &self.in_place {
+            Some(place) => is_inside(cgroup, place),
+            None => hierarchy.dir(cgroup) == self.path,
+        }
+    }
+
+    /// Where a task in this cgroup goes when it joins the partition; an error if the partition is the cgroup of another
+    /// program, and the task is not in it.
+    ///
+    /// # Errors
+    /// That reason.
+    pub fn entrance(&self, hierarchy: &Hierarchy, cgroup: &str) -> Result<String, NotInside> {
+        match &self.in_place {
+            None => Ok(self.path.clone()),
+            Some(_) if self.has_inside(hierarchy, cgroup) => Ok(hierarchy.dir(cgroup)),
+            Some(place) => Err(NotInside { place: place.clone() }),
+        }
     }
 
     /// Whether the scheduler spreads unpinned tasks over its CPUs.
@@ -78,6 +105,22 @@ impl ActivePartition {
             ));
         }
         Ok(cpus)
+    }
+}
+
+/// The partition is the cgroup of another program, and only that program's manager puts tasks there.
+#[derive(Clone, Debug)]
+pub struct NotInside {
+    place: String,
+}
+
+impl fmt::Display for NotInside {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "the partition is the cgroup {} of another program, and only its manager starts programs there",
+            self.place
+        )
     }
 }
 
@@ -146,10 +189,14 @@ pub fn join(
         ));
     };
     let own = std::process::id();
+    let cgroup = machine::tasks::cgroup_of(root, own, hierarchy.version).unwrap_or_default();
+    let entrance = partition.entrance(hierarchy, &cgroup);
+    let entrance =
+        entrance.map_err(|why| failed(why.to_string(), "use a partition with a cgroup of its own".to_owned()))?;
     let parcel = PlannedMove {
         tid: own,
         unit: MoveUnit::Process,
-        to: partition.path.clone(),
+        to: entrance,
         tasks: vec![ThreadMove {
             tid: own,
             pin: pin.cloned(),

@@ -6,11 +6,11 @@
 
 mod parent;
 
-use crate::Session;
 use crate::accounts::{self, Identity};
 use crate::comm_pattern::Pin;
 use crate::partition::{self, ActivePartition, Pins};
 use crate::policy::SchedulingPolicy;
+use crate::{Session, in_place};
 use apply::latency::LatencyLimitResult;
 use machine::{CpuSet, Machine, TaskKey};
 use root::{Failure, Root, Status, process};
@@ -24,6 +24,8 @@ use std::time::Duration;
 pub struct RunOptions {
     /// Name of the partition.
     pub partition: String,
+    /// Its cgroup becomes the partition, instead of the program moving there.
+    pub in_place: bool,
     /// CPUs of the partition for the program, as an expression.
     pub cpus: Option<String>,
     /// CPUs of the partition for threads by name.
@@ -57,6 +59,9 @@ pub fn run_program(session: &Session, options: &RunOptions) -> Result<Status, Fa
         status: Status::Program(125),
         ..error
     };
+    if options.in_place {
+        in_place::hand_over(session, &options.partition, std::process::id()).map_err(ours)?;
+    }
     let ready = PreparedRun::check(session, options).map_err(ours)?;
     if options.latency.is_none() && ready.pins.named.is_empty() {
         return ready.become_program(session, options, None);

@@ -5,28 +5,26 @@
 //! has restored the state before the partition.
 
 use crate::isolation::plan_on;
-use crate::{ChangeLock, partition};
+use crate::partition::{self, ActivePartition};
+use crate::{ChangeLock, stop_flag};
 use apply::resize::{begin, end};
 use apply::{
     ApplyLayer, ApplyOutcome, ApplyRequest, ChangeOutcome, Force, Journal, PartitionTasks, TaskDestination,
     UndoOutcome, UndoRequest, UndoTarget,
 };
 use machine::Machine;
-use plan::{Finding, FindingId, Intent, Level};
+use plan::{Finding, FindingId, Intent, Level, Plan};
 use root::Failure;
 use std::sync::atomic::AtomicBool;
 
 /// A partition that was undone to be created again.
-pub struct FormerPartition {
+struct FormerPartition {
     intent: Intent,
     partition_tasks: PartitionTasks,
 }
 
 /// Undoes the partition that is to get another intent. `None` if none of that name is active, or if it already has this intent.
-///
-/// # Errors
-/// What undo could not restore: the partition is then as undo left it, and nothing else was done.
-pub fn make_room(
+fn make_room(
     changing: &ChangeLock,
     new_intent: &Intent,
     machine: &Machine,
@@ -53,11 +51,14 @@ pub fn make_room(
     let Some(intent) = intent.filter(|intent| intent != new_intent) else {
         return Ok(None);
     };
-    let dwelling = TaskDestination {
-        path: &partition.path,
-        cpus: &partition.cpus,
-    };
-    let partition_tasks = PartitionTasks::of(&*changing.host, journal.records(), partition.version, dwelling)?;
+    let partition_tasks = tasks_that_return(changing, &journal, &partition)?;
+    if new_intent.in_place.is_some() && !partition_tasks.is_empty() {
+        return Err(Failure::conflict(
+            format!("partition {name} has programs"),
+            "they would lose it to the cgroup of another program",
+            format!("move them out or stop them first: `quietcore move --back --from {name}`"),
+        ));
+    }
     drop(journal);
     let undone = begin(
         &*changing.host,
@@ -86,12 +87,77 @@ pub fn make_room(
     }))
 }
 
+/// The tasks of a partition that move into the new one. Those of another program's cgroup stay there.
+fn tasks_that_return(
+    changing: &ChangeLock,
+    journal: &Journal,
+    partition: &ActivePartition,
+) -> Result<PartitionTasks, Failure> {
+    if partition.in_place.is_some() {
+        return Ok(PartitionTasks::default());
+    }
+    let dwelling = TaskDestination {
+        path: &partition.path,
+        cpus: &partition.cpus,
+    };
+    Ok(PartitionTasks::of(
+        &*changing.host,
+        journal.records(),
+        partition.version,
+        dwelling,
+    )?)
+}
+
+/// Applies a plan, in place of the active partition of its name if there is one with another intent. The plan is then made
+/// again without that partition.
+///
+/// # Errors
+/// What undo could not restore of the former partition: it is then as undo left it, and nothing else was done. A step of the
+/// new partition that failed: the former one is then restored.
+pub fn resize(
+    changing: &ChangeLock,
+    (machine, intent, plan): (&Machine, &Intent, Plan),
+    reason: &str,
+) -> Result<(Plan, ApplyOutcome), Failure> {
+    let session = changing.session;
+    let Some(former) = make_room(changing, intent, machine)? else {
+        let request = request((machine, intent, &plan), reason, stop_flag());
+        let applied = apply::apply(&*changing.host, changing.state(), &request);
+        session.refresh();
+        return Ok((plan, applied?));
+    };
+    session.refresh();
+    let machine = session.machine().for_plan(session.root());
+    let failed = |error| former.failed(error, changing);
+    // The intent stays as it was chosen before; only its plan changes without the former partition.
+    let plan = plan_on(session, &machine, intent).map_err(|error| failed(error.into()))?;
+    let request = request((&machine, intent, &plan), reason, stop_flag());
+    let applied = apply::apply_resized(&*changing.host, changing.state(), &request);
+    let mut applied = applied.map_err(|error| failed(error.into()))?;
+    former.move_back(changing, &machine, &mut applied, intent)?;
+    session.refresh();
+    Ok((plan, applied))
+}
+
+fn request<'a>(
+    (machine, intent, plan): (&'a Machine, &'a Intent, &'a Plan),
+    reason: &'a str,
+    stop: &'a AtomicBool,
+) -> ApplyRequest<'a> {
+    ApplyRequest {
+        machine,
+        intent,
+        plan,
+        reason,
+        tool: env!("CARGO_PKG_VERSION"),
+        guard: None,
+        stop,
+    }
+}
+
 impl FormerPartition {
     /// Moves its programs into the new partition. Those that could not be moved are findings.
-    ///
-    /// # Errors
-    /// A journal that cannot be read or written.
-    pub fn move_back(
+    fn move_back(
         &self,
         changing: &ChangeLock,
         machine: &Machine,
@@ -142,7 +208,7 @@ impl FormerPartition {
     }
 
     /// Restores the former partition because the new one could not be created, and adds the outcome to the error.
-    pub fn failed(&self, error: Failure, changing: &ChangeLock) -> Failure {
+    fn failed(&self, error: Failure, changing: &ChangeLock) -> Failure {
         let name = &self.intent.name;
         let again = match self.make_again(changing) {
             Ok(applied) if applied.findings.iter().all(|finding| finding.level != Level::Error) => {
@@ -182,15 +248,8 @@ impl FormerPartition {
         session.refresh();
         let machine = session.machine().for_plan(root);
         let plan = plan_on(session, &machine, &self.intent)?;
-        let request = ApplyRequest {
-            machine: &machine,
-            intent: &self.intent,
-            plan: &plan,
-            reason: "resize",
-            tool: env!("CARGO_PKG_VERSION"),
-            guard: None,
-            stop: &AtomicBool::new(false),
-        };
+        let never = AtomicBool::new(false);
+        let request = request((&machine, &self.intent, &plan), "resize", &never);
         let mut applied = apply::apply_resized(&*changing.host, changing.state(), &request)?;
         self.move_back(changing, &machine, &mut applied, &self.intent)?;
         Ok(applied)

@@ -9,9 +9,9 @@ mod summary;
 mod threads;
 
 use crate::comm_pattern::Pin;
-use crate::partition::{self, ActivePartition, Pins};
+use crate::partition::{self, ActivePartition, NotInside, Pins};
 use crate::policy::SchedulingPolicy;
-use crate::{ChangeLock, Session};
+use crate::{ChangeLock, Session, in_place};
 use apply::{
     Arrival, ChangeOutcome, FormerPolicy, Journal, MoveContext, MovePurpose, MoveUnit, PlannedMove, TaskOrigins,
     ThreadMove,
@@ -44,6 +44,8 @@ pub struct MoveOptions {
     pub policy: Option<SchedulingPolicy>,
     /// Their new nice value.
     pub nice: Option<i32>,
+    /// Their cgroup becomes the partition, instead of the tasks moving there.
+    pub in_place: bool,
     /// On cgroup v2: a single thread may take its process out of the memory and CPU limits of its slice.
     pub out_of_limits: bool,
     /// Change nothing; report what would be moved.
@@ -79,6 +81,9 @@ pub fn move_tasks(session: &Session, options: &MoveOptions) -> Result<MoveSummar
         Direction::OutOf(name) => (MoveDirection::Out, name),
     };
     let nothing = || partition::no_partition(name, &session.in_force());
+    if options.in_place {
+        hand_over(session, options, name)?;
+    }
     let changing = session.lock_existing()?.ok_or_else(nothing)?;
     let root = session.root();
     let machine = session.machine();
@@ -119,6 +124,32 @@ pub fn move_tasks(session: &Session, options: &MoveOptions) -> Result<MoveSummar
         lines: mover.lines,
         findings: mover.findings,
     })
+}
+
+/// Makes the cgroup of the tasks the partition. They are all in one.
+fn hand_over(session: &Session, options: &MoveOptions, name: &str) -> Result<(), Failure> {
+    let (root, machine) = (session.root(), session.machine());
+    let owners = Owners::new(root, options.user.as_deref())?;
+    let chosen = options.selection.choose(root, &owners, Children::CreatedDuringMove);
+    let version = machine
+        .cgroups
+        .cpuset
+        .as_ref()
+        .map_or(Version::V2, |hierarchy| hierarchy.version);
+    let cgroup = |one: &MoveSelection| machine::tasks::cgroup_of(root, one.leader, version);
+    let Some(first) = chosen.first() else {
+        return Err(no_match(options));
+    };
+    if let Some(other) = chosen.iter().find(|other| cgroup(other) != cgroup(first)) {
+        return Err(Failure::usage(
+            "the tasks are in several cgroups",
+            format!("processes {} and {} are in different ones", first.leader, other.leader),
+            "choose those of one cgroup; or leave out --in-place",
+        ));
+    }
+    in_place::hand_over(session, name, first.leader)?;
+    session.refresh();
+    Ok(())
 }
 
 fn no_match(options: &MoveOptions) -> Failure {
@@ -200,7 +231,7 @@ impl Mover<'_> {
 
     fn is_inside(&self, tid: u32) -> bool {
         let cgroup = machine::tasks::cgroup_of(self.root, tid, self.partition.version);
-        cgroup.is_some_and(|cgroup| format!("{}{cgroup}", self.hierarchy.mount) == self.partition.path)
+        cgroup.is_some_and(|cgroup| self.partition.has_inside(self.hierarchy, &cgroup))
     }
 
     /// The batches that are still to be moved. Tasks that cannot or need not be moved get their line here.
@@ -223,7 +254,7 @@ impl Mover<'_> {
                 continue;
             }
             let target = match self.way {
-                MoveDirection::In => self.partition.path.clone(),
+                MoveDirection::In => self.entrance(&one).unwrap_or_default(),
                 MoveDirection::Out => String::new(),
             };
             if self.is_there(&one) && (self.way == MoveDirection::Out || !self.changes_inside()) {
@@ -311,6 +342,9 @@ impl Mover<'_> {
 
     /// Why a task cannot be moved at all, determined before trying.
     fn impossible(&mut self, one: &MoveSelection) -> Option<String> {
+        if let Err(why) = self.entrance(one) {
+            return Some(why.to_string());
+        }
         let bound = one.tasks.iter().find(|task| task.is_kernel() && !task.is_movable());
         if let Some(task) = bound {
             let cpus = task
@@ -333,6 +367,15 @@ impl Mover<'_> {
                  --pid {} --back",
                 one.tasks.first().map_or(one.leader, |task| task.pid)
             )),
+        }
+    }
+
+    /// Where tasks move to. Into the cgroup of another program, and out of it, none do.
+    fn entrance(&self, one: &MoveSelection) -> Result<String, NotInside> {
+        let cgroup = machine::tasks::cgroup_of(self.root, one.leader, self.partition.version).unwrap_or_default();
+        match self.way {
+            MoveDirection::In => self.partition.entrance(self.hierarchy, &cgroup),
+            MoveDirection::Out => self.partition.entrance(self.hierarchy, ""),
         }
     }
 

@@ -5,7 +5,7 @@ use apply::PartitionStatus;
 use check::{IntendedIsolation, Intention, IntentionSource, IsolationMeans};
 use machine::{CpuSet, Machine, Owner, Partition};
 use plan::declared::{CpuSpec, Declaration};
-use plan::{Finding, FindingId, Intent, Level, PartitionName, Profile, partition_path};
+use plan::{Finding, FindingId, Intent, Level, PartitionName, Profile};
 use root::{Failure, Root};
 use session::Session;
 use session::declared::{self, DeclaredFile};
@@ -186,7 +186,7 @@ fn declaration(
 
 fn has_cgroup(machine: &Machine, intent: &Intent) -> bool {
     machine.cgroups.cpuset.as_ref().is_some_and(|hierarchy| {
-        let path = partition_path(hierarchy, intent.name.as_str());
+        let path = intent.cgroup_path(hierarchy);
         path.strip_prefix(&hierarchy.mount)
             .is_some_and(|set| hierarchy.set(set).is_some())
     })

@@ -24,8 +24,12 @@ fn by_partition(stage: &ActionContext, path: &str) -> Result<DomainDeparture, Ap
     let Some((dir, _)) = path.rsplit_once('/') else {
         return Ok(None);
     };
-    let cpus = cpus(stage, &format!("{dir}/cpuset.cpus"))?;
-    Ok(Some((cpus, format!("{dir}/cgroup.procs"))))
+    let exclusive = cpus(stage, &format!("{dir}/cpuset.cpus.exclusive"))?;
+    let leaving = match exclusive.is_empty() {
+        true => cpus(stage, &format!("{dir}/cpuset.cpus"))?,
+        false => exclusive,
+    };
+    Ok(Some((leaving, format!("{dir}/cgroup.procs"))))
 }
 
 /// On v1 the domains cover the sets with load balancing: the root, or, if the root does not balance, the sets that hold

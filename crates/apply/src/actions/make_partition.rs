@@ -35,7 +35,7 @@ pub(crate) fn enact(
             Ok(()) => {
                 let found = stage.system.root().value(path)?.unwrap_or_default();
                 if found == *word {
-                    restore_pins(stage, path, &tasks)?;
+                    restore_pins(stage, &tasks)?;
                     let masks = census::masks_now(stage.system, &tasks);
                     let value = Some(found.clone());
                     stage.record_outcome(seq, ChangeOutcome::Done, StateAfter::Value { value, masks })?;
@@ -64,10 +64,9 @@ pub(crate) fn enact(
 }
 
 /// Restores the pins of kernel threads: before 7.0 the kernel gives all of them every remaining CPU.
-fn restore_pins(stage: &mut ActionContext, path: &str, tasks: &[TaskState]) -> Result<(), ApplyError> {
-    let above = path.rsplit_once('/').and_then(|(set, _)| set.rsplit_once('/'));
-    let Some((parent, _)) = above else { return Ok(()) };
-    let text = stage.system.root().value(&format!("{parent}/cpuset.cpus.effective"))?;
+fn restore_pins(stage: &mut ActionContext, tasks: &[TaskState]) -> Result<(), ApplyError> {
+    let file = format!("{}/cpuset.cpus.effective", stage.mount);
+    let text = stage.system.root().value(&file)?;
     let Some(rest) = text.and_then(|text| CpuSet::parse_list(&text).ok()) else {
         return Ok(());
     };

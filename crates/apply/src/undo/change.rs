@@ -1,10 +1,10 @@
 //! Undoes one journalled change.
 
 use super::owner::restore_owner;
-use super::slice;
 use super::step::{UndoStep, fail, missing_file_entry};
 use super::unban::is_placed;
 use super::{Force, UndoOutcome};
+use super::{cpu_list, slice};
 use crate::System;
 use crate::entry::ChangeEntry;
 use crate::error::ApplyError;
@@ -41,6 +41,17 @@ pub(super) fn undo_change(
         ) => Ok(Some(restore_owner(map.system, step, path, former, undone))),
         (
             Action::Write {
+                path,
+                undo: UndoMethod::RemoveCpus,
+                ..
+            },
+            StateBefore::Value { value: former, .. },
+        ) => {
+            let former = former.as_deref().unwrap_or_default();
+            Ok(Some(cpu_list::remove_cpus(map.system, step, (path, former), undone)))
+        }
+        (
+            Action::Write {
                 path, value, compare, ..
             },
             StateBefore::Value {
@@ -61,7 +72,13 @@ pub(super) fn undo_change(
             let former = former.as_deref().unwrap_or_default();
             Ok(Some(slice::stop(map.system, step, (unit, path), former, undone)))
         }
-        (Action::MakePartition { path, .. }, _) => Ok(Some(dissolve(map.system, step, path, undone))),
+        (Action::MakePartition { path, .. }, before) => {
+            let former = match before {
+                StateBefore::Value { value: Some(word), .. } if matches!(word.as_str(), "isolated" | "root") => word,
+                _ => "member",
+            };
+            Ok(Some(dissolve(map.system, step, (path, former), undone)))
+        }
         (Action::MakeSet { path }, StateBefore::Absent) => remove_set(map, step, path, undone),
         (Action::RemoveSet { path }, StateBefore::Files { files }) => {
             Ok(Some(make_again(map.system, step, path, files, undone)))
@@ -222,12 +239,18 @@ fn still_used(step: &UndoStep, path: &str, now: String, undone: &mut UndoOutcome
     step.entry(Some(now.clone()), Some(now.clone()), ChangeOutcome::Drift(now))
 }
 
-fn dissolve(system: &dyn System, step: &UndoStep, path: &str, undone: &mut UndoOutcome) -> ChangeEntry {
+/// Makes a partition what it was before: an ordinary cgroup, unless another program had made it a partition.
+fn dissolve(
+    system: &dyn System,
+    step: &UndoStep,
+    (path, former): (&str, &str),
+    undone: &mut UndoOutcome,
+) -> ChangeEntry {
     match system.root().value(path) {
         Ok(None) => step.entry(None, None, ChangeOutcome::Gone),
-        Ok(Some(now)) if now == "member" => step.entry(Some(now.clone()), Some(now), ChangeOutcome::Already),
-        Ok(Some(now)) => match system.write(path, "member") {
-            Ok(()) => step.entry(Some(now), Some("member".to_owned()), ChangeOutcome::Done),
+        Ok(Some(now)) if now == former => step.entry(Some(now.clone()), Some(now), ChangeOutcome::Already),
+        Ok(Some(now)) => match system.write(path, former) {
+            Ok(()) => step.entry(Some(now), Some(former.to_owned()), ChangeOutcome::Done),
             Err(error) => fail(step, undone, path, &error),
         },
         Err(error) => fail(step, undone, path, &error),

@@ -9,11 +9,12 @@ use super::{
 };
 use crate::journal::Journal;
 use crate::layers::{ApplyLayer, isolated, layers};
-use crate::masks::{CpuDivision, IntendedMasks, UndoScope};
+use crate::masks::{CpuDivision, IntendedMasks, PartitionEnd, UndoScope};
 use crate::original_cgroup::CgroupMap;
-use crate::record::{DriftedTask, JournalEvent, JournalRecord};
+use crate::record::{ChangeOutcome, DriftedTask, JournalEvent, JournalRecord};
 use crate::{ApplyError, System};
 use machine::{CpuSet, Hierarchy, Machine, Version};
+use plan::Action;
 
 /// Undoes the layer whose `begin` has this number.
 pub(super) fn undo_layer(
@@ -44,7 +45,7 @@ pub(super) fn undo_layer(
         stay: partitions(&others),
         machine: &machine,
         hierarchy,
-        scope: scope(layer, &others, &machine, hierarchy),
+        scope: scope(system, layer, &others, (&machine, hierarchy)),
         sets: sets::own_directories(system, &all, layer, hierarchy),
         force: request.force,
     };
@@ -215,7 +216,12 @@ fn record(journal: &mut Journal, undone: &mut UndoOutcome, entry: Option<crate::
     undone.entries.push(entry);
 }
 
-fn scope(layer: &ApplyLayer, others: &[&ApplyLayer], machine: &Machine, hierarchy: Option<&Hierarchy>) -> UndoScope {
+fn scope(
+    system: &dyn System,
+    layer: &ApplyLayer,
+    others: &[&ApplyLayer],
+    (machine, hierarchy): (&Machine, Option<&Hierarchy>),
+) -> UndoScope {
     let stay = partitions(others);
     let online = &machine.topology.online;
     let share = |isolated: CpuSet| CpuDivision {
@@ -238,6 +244,22 @@ fn scope(layer: &ApplyLayer, others: &[&ApplyLayer], machine: &Machine, hierarch
         without: share(without),
         stay: cgroups,
         version: hierarchy.map_or(Version::V2, |hierarchy| hierarchy.version),
+        end: partition_end(system, layer),
+    }
+}
+
+fn partition_end(system: &dyn System, layer: &ApplyLayer) -> PartitionEnd {
+    let made = started_writes(layer).find_map(|will| match &will.change.action {
+        Action::MakePartition { path, .. } => Some((path, layer.outcome(will.record.seq)?)),
+        _ => None,
+    });
+    match made {
+        Some((path, ChangeOutcome::Done))
+            if !matches!(system.root().readable_value(path).as_deref(), Some("isolated" | "root")) =>
+        {
+            PartitionEnd::ByOthers
+        }
+        _ => PartitionEnd::ByUndo,
     }
 }
 

@@ -10,7 +10,7 @@ use crate::fingerprint::ONLINE;
 use crate::layers::ApplyLayer;
 use crate::record::{JournalEvent, JournalRecord, StateAfter};
 use machine::{CpuSet, Hierarchy, Machine, TaskKey, Version};
-use plan::{Action, partition_path};
+use plan::Action;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
@@ -74,10 +74,7 @@ pub(super) fn settle(system: &dyn System, hierarchy: Option<&Hierarchy>, online:
         return;
     };
     let mut dirs = vec![hierarchy.mount.clone()];
-    dirs.extend(
-        live.iter()
-            .map(|layer| partition_path(hierarchy, layer.intent.name.as_str())),
-    );
+    dirs.extend(live.iter().map(|layer| layer.intent.cgroup_path(hierarchy)));
     for _ in 0..TRIES {
         let known = dirs
             .iter()

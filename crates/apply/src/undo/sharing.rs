@@ -154,8 +154,11 @@ fn restore_file(
     if file.is_as_before(scope.layer, &now) {
         return None;
     }
-    // Files of the others change only where they were set to the housekeeping CPUs, which are more now.
     let touched = group.iter().any(|will| will.layer.seq == scope.layer);
+    if !touched && map.system.root().readable_value(file.path).is_none() {
+        return None;
+    }
+    // Files of the others change only where they were set to the housekeeping CPUs, which are more now.
     if !touched && !stay.is_empty() && !file.is_share(&now, &scope.with) {
         return None;
     }

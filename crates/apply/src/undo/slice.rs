@@ -127,8 +127,9 @@ pub(super) fn is_used(system: &dyn System, control: &str) -> bool {
     hierarchy.sets.iter().any(|set| {
         let child = set.name.strip_prefix(base).and_then(|rest| rest.strip_prefix('/'));
         let is_child = child.is_some_and(|name| !name.is_empty() && !name.contains('/'));
+        let lists = [&set.cpus, &set.cpus_exclusive];
         is_child
-            && (set.cpus.as_ref().is_some_and(|cpus| !cpus.is_empty())
+            && (lists.into_iter().flatten().any(|cpus| !cpus.is_empty())
                 || set.mems.as_ref().is_some_and(|mems| !mems.is_empty()))
     })
 }

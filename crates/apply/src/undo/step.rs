@@ -99,9 +99,13 @@ impl UndoStep<'_> {
 
 /// The entry for a file that is gone.
 pub(super) fn missing_file_entry(step: &UndoStep, undone: &mut UndoOutcome, path: &str) -> ChangeEntry {
-    undone
-        .notes
-        .push(format!("{path} no longer exists, so nothing was restored there"));
+    // The cgroup of another program ends with that program.
+    let cgroup = step.layer.intent.in_place.as_deref();
+    if cgroup.is_none_or(|cgroup| !path.contains(&format!("{cgroup}/"))) {
+        undone
+            .notes
+            .push(format!("{path} no longer exists, so nothing was restored there"));
+    }
     step.entry(None, None, ChangeOutcome::Gone)
 }
 

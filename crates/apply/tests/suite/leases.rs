@@ -5,7 +5,7 @@ use crate::support::rehearsal::{Rules, set};
 use apply::UndoTarget;
 use lease::{LeaseRegistry, LeaseRequest};
 use machine::CpuSet;
-use plan::{Intent, PartitionName, Profile};
+use plan::{Finding, FindingId, Intent, PartitionName, Profile};
 use report::{LeaseOrigin, OwnerState};
 use root::{Failure, Status};
 use session::leasing::{GrantedLease, IfBusy, LeaseAttempt, PendingLease, ReleaseTarget, list, release};
@@ -184,7 +184,8 @@ fn a_lease_is_not_resized_and_is_not_the_last_partition_of_undo() {
     let name = PartitionName::new(&granted.partition).unwrap();
     let larger = Intent::new(name, set("2-3"), Profile::Minimal);
     let read = machine.session.machine().for_plan(machine.session.root());
-    let refused = session::resize::make_room(&changing, &larger, &read)
+    let plan = session::isolation::plan_on(&machine.session, &read, &larger).unwrap();
+    let refused = session::resize::resize(&changing, (&read, &larger, plan), "test")
         .map(drop)
         .unwrap_err();
     assert!(
@@ -289,4 +290,54 @@ fn a_damaged_registry_ends_no_lease_and_is_kept() {
     std::fs::write(&file, &text[..text.len() / 2]).unwrap();
     drop(machine.session.lock().unwrap());
     assert!(machine.registry().leases.is_empty());
+}
+
+const SERVICE: &str = "/machine.slice/vm.scope";
+
+#[test]
+fn the_cgroup_of_an_owner_is_its_partition_where_it_is() {
+    let mut machine = LeaseMachine::boot(Rules::V2, POOL);
+    machine.start_service(SERVICE);
+    let owner = format!("cgroup:{SERVICE}");
+    let granted = lease(&machine, &named("2-3"), &owner).unwrap();
+    let about_place = |finding: &&Finding| finding.id == FindingId::PARTITION_IN_PLACE;
+    assert_eq!(granted.findings.iter().find(about_place), None);
+    let partition = || machine.kernel.partition_cpus(SERVICE);
+    assert_eq!(partition(), Some(set("2-3")));
+    assert_eq!(
+        release(&machine.session, &ReleaseTarget::Owner(owner.clone()))
+            .unwrap()
+            .len(),
+        1
+    );
+    assert_eq!(partition(), None);
+    machine.assert_restored("the lease was released");
+    lease(&machine, &named("2-3"), &owner).unwrap();
+    machine.kernel.stop_service(SERVICE);
+    let changing = machine.session.lock().unwrap();
+    let ended = &changing.ended_leases;
+    assert!(
+        ended.len() == 1 && ended[0].remains.is_empty() && !ended[0].is_open,
+        "{ended:?}"
+    );
+    assert_eq!(
+        machine
+            .kernel
+            .get("/sys/fs/cgroup/machine.slice/cgroup.subtree_control"),
+        ""
+    );
+    assert_eq!(machine.kernel.get("/sys/devices/virtual/workqueue/cpumask"), "f");
+}
+
+#[test]
+fn a_kernel_without_partitions_in_place_gives_the_owner_a_partition_and_a_finding() {
+    let mut machine = LeaseMachine::boot(Rules::V1KeepsPins, POOL);
+    machine.start_service(SERVICE);
+    let granted = lease(&machine, &named("2-3"), &format!("cgroup:{SERVICE}")).unwrap();
+    assert_eq!(machine.isolated(), set("2-3"));
+    let about_place = |finding: &&Finding| finding.id == FindingId::PARTITION_IN_PLACE;
+    let finding = granted.findings.iter().find(about_place).unwrap();
+    assert!(finding.message.contains("cgroup v1"), "{finding:?}");
+    release(&machine.session, &ReleaseTarget::Id(granted.lease.id)).unwrap();
+    machine.assert_restored("the lease was released");
 }

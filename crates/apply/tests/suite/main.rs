@@ -12,6 +12,7 @@ mod foreign_changes;
 mod guarded;
 mod hand_moves;
 mod hotplug;
+mod in_place;
 mod installing;
 mod irqbalance;
 mod kprobes;

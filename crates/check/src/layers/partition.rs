@@ -62,12 +62,22 @@ fn check_own(machine: &Machine, case: &CheckCase, found: &mut Vec<CheckFinding>)
     let own = case.cgroup(machine).map(|(_, dir)| dir).unwrap_or_default();
     let is_missing = matches!(case.values.get(&own), Some(None));
     if is_missing {
-        let again = format!(
-            "`quietcore undo --partition {} --force`, then `quietcore apply {}`",
-            case.isolation.intent.name,
-            case.isolation.intent.arguments()
-        );
-        found.push(missing(case, &format!("its cgroup {own} no longer exists")).fix(again));
+        let intent = &case.isolation.intent;
+        let name = &intent.name;
+        let (why, fix) = match &intent.in_place {
+            Some(_) => (
+                format!("its cgroup {own} no longer exists, because its program has ended"),
+                format!("`quietcore undo --partition {name}`"),
+            ),
+            None => (
+                format!("its cgroup {own} no longer exists"),
+                format!(
+                    "`quietcore undo --partition {name} --force`, then `quietcore apply {}`",
+                    intent.arguments()
+                ),
+            ),
+        };
+        found.push(missing(case, &why).fix(fix));
         return;
     }
     // For a plan that creates the partition again, the existing one belongs to another owner.

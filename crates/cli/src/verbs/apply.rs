@@ -18,7 +18,6 @@ use root::{Failure, Status};
 use serde::Serialize;
 use session::declaration_draft::{DeclarationDraft, SavedDeclaration};
 use session::declared;
-use session::isolation::plan_on;
 use session::resize;
 use session::{ChangeLock, Session};
 use std::path::PathBuf;
@@ -50,7 +49,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE", help_heading = DECLARED)]
     config: Option<PathBuf>,
     /// Also declare the partition in that file
-    #[arg(long, help_heading = DECLARED)]
+    #[arg(long, help_heading = DECLARED, conflicts_with = "in_place")]
     save: bool,
     /// With --save: declare `boot = true` for `boot set`
     ///
@@ -263,18 +262,10 @@ fn apply_declaration(
     planned: PlannedDeclaration,
     because: &ApplyReason,
 ) -> Result<AppliedPartition, Failure> {
-    let (session, root) = (changing.session, changing.session.root());
-    let stop = session::stop_flag();
-    let (mut machine, intent, mut plan) = (planned.machine, planned.intent, planned.plan);
-    let former = match because.room {
-        NameConflict::OfItsOwn => resize::make_room(changing, &intent, &machine)?,
-        NameConflict::Beside => None,
-    };
-    if let Some(former) = &former {
-        session.refresh();
-        machine = session.machine().for_plan(root);
-        // The intent stays as it was chosen before; only its plan changes without the former partition.
-        plan = plan_on(session, &machine, &intent).map_err(|error| former.failed(error.into(), changing))?;
+    let (machine, intent, plan) = (planned.machine, planned.intent, planned.plan);
+    if because.room == NameConflict::OfItsOwn {
+        let (plan, applied) = resize::resize(changing, (&machine, &intent, plan), because.reason)?;
+        return Ok(AppliedPartition { intent, plan, applied });
     }
     let arm = |time| Guard::arm("/proc/self/exe", &plan.housekeeping, GuardTrigger::Deadline(time));
     let guard = because.limit.map(arm).transpose()?;
@@ -285,30 +276,14 @@ fn apply_declaration(
         reason: because.reason,
         tool: env!("CARGO_PKG_VERSION"),
         guard: guard.as_ref().map(Guard::token),
-        stop,
+        stop: session::stop_flag(),
     };
-    let made = match &former {
-        Some(_) => apply::apply_resized(&*changing.host, changing.state(), &request),
-        None => apply::apply(&*changing.host, changing.state(), &request),
-    };
-    let mut applied = match made {
-        Ok(applied) => applied,
-        Err(error) => {
-            guard.into_iter().for_each(Guard::disarm);
-            let error = Failure::from(error);
-            return Err(match &former {
-                Some(former) => former.failed(error, changing),
-                None => error,
-            });
-        }
-    };
-    if let Some(former) = &former {
-        former.move_back(changing, &machine, &mut applied, &intent)?;
-    }
-    session.refresh();
-    if applied.in_force {
+    let applied = apply::apply(&*changing.host, changing.state(), &request);
+    changing.session.refresh();
+    if !applied.as_ref().is_ok_and(|applied| !applied.in_force) {
         guard.into_iter().for_each(Guard::disarm);
     }
+    let applied = applied?;
     Ok(AppliedPartition { intent, plan, applied })
 }
 

@@ -29,6 +29,11 @@ pub struct Args {
     /// Name of the partition to move them into
     #[arg(long, value_name = "NAME", default_value = "rt", conflicts_with = "out")]
     into: String,
+    /// Leave them in their cgroup, which becomes the partition
+    ///
+    /// The cgroup keeps its limits, and everything in it gets the CPUs of the partition (cgroup v2, Linux 6.7 and later).
+    #[arg(long, conflicts_with_all = ["out", "dry_run"])]
+    in_place: bool,
     /// Move them back to their original cgroups
     #[arg(long = "back", alias = "out", conflicts_with_all = ["cpus", "pin"])]
     out: bool,
@@ -90,6 +95,7 @@ impl Args {
             pins: self.placement.pin.clone(),
             policy: self.placement.policy,
             nice: self.placement.nice,
+            in_place: self.in_place,
             out_of_limits: self.out_of_limits,
             dry_run: self.dry_run,
         }

@@ -13,6 +13,11 @@ pub struct Args {
     /// Name of the partition
     #[arg(long, value_name = "NAME", default_value = "rt")]
     partition: String,
+    /// Leave the program in its cgroup, which becomes the partition
+    ///
+    /// The cgroup keeps its limits, and everything in it gets the CPUs of the partition (cgroup v2, Linux 6.7 and later).
+    #[arg(long)]
+    in_place: bool,
     #[command(flatten)]
     placement: PlacementArgs,
     /// Run as this user (name or number), with the groups of the user
@@ -54,6 +59,7 @@ pub fn run(args: &Args, session: &Session, _screen: &mut Screen) -> Result<Statu
         session,
         &RunOptions {
             partition: args.partition.clone(),
+            in_place: args.in_place,
             cpus: args.placement.cpus.clone(),
             pins: args.placement.pin.clone(),
             policy: args.placement.policy,

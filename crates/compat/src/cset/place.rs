@@ -8,7 +8,7 @@ use apply::{
     ApplyLayer, ChangeOutcome, Journal, JournalState, MoveContext, MovePurpose, MoveUnit, PlannedMove, ThreadMove,
 };
 use machine::{CpuSet, Version};
-use plan::{Intent, partition_path};
+use plan::Intent;
 use root::errno_text;
 use root::process;
 use session::accounts;
@@ -39,8 +39,7 @@ pub fn partitions(journal: &Journal, boot_id: Option<&str>) -> Vec<Intent> {
 pub fn is_of(tree: &CpusetTree, set: &CpusetNode, partitions: &[Intent]) -> bool {
     let dir = tree.hierarchy.dir(&set.place);
     partitions.iter().any(|intent| {
-        partition_path(&tree.hierarchy, intent.name.as_str()) == dir
-            || intent.housekeeping_path(&tree.hierarchy).as_ref() == Some(&dir)
+        intent.cgroup_path(&tree.hierarchy) == dir || intent.housekeeping_path(&tree.hierarchy).as_ref() == Some(&dir)
     })
 }
 

@@ -73,6 +73,7 @@ fn move_options(task: &Task, direction: Direction, cpus: Option<&CpuSet>) -> Mov
         pins: Vec::new(),
         policy: None,
         nice: None,
+        in_place: false,
         out_of_limits: false,
         dry_run: false,
     }

@@ -150,6 +150,7 @@ pub fn way_out(changing: &ChangeLock, machine: &Machine, pid: u32) -> Result<Opt
         path,
         cpus: machine.topology.online.minus(&taken),
         reserved_cpus: taken,
+        in_place: None,
         housekeeping: None,
         version: hierarchy.version,
         arguments: String::new(),

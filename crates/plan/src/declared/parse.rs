@@ -175,6 +175,7 @@ fn declaration(text: &str, line: usize, table: &PartitionSection) -> Result<Decl
         template,
         cpus: cpu_request(text, table)?,
         owner: table.owner.as_ref().map(|owner| owner.get_ref().clone()),
+        in_place: None,
         restored_at_boot: match table.at_boot {
             Some(false) => ActivationMode::ByHand,
             _ => ActivationMode::AtBoot,

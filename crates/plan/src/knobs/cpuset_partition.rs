@@ -4,11 +4,10 @@
 //! isolated ones and does not balance. v2: one child becomes an `isolated` partition (6.1 and later), or a `root` one if the
 //! kernel knows only that. The v2 write succeeds even if the partition is invalid, so it is always read back.
 
+mod in_place;
+
 use super::{Knob, KnobUse, KnobValueKind, Presence};
-use crate::{
-    Action, Change, Finding, FindingId, Plan, PlanContext, Profile, ReadbackComparison, UndoMethod, by_hand,
-    partition_path,
-};
+use crate::{Action, Change, Finding, FindingId, Plan, PlanContext, Profile, ReadbackComparison, UndoMethod, by_hand};
 use machine::{Hierarchy, Partition, Version};
 
 pub(super) const KNOB: Knob = Knob {
@@ -17,7 +16,11 @@ pub(super) const KNOB: Knob = Knob {
          balances load nor places tasks there",
     aliases: &["cpuset.cpus.partition"],
     files: &["/sys/fs/cgroup/NAME/cpuset.cpus.partition"],
-    related: &["/sys/fs/cgroup/NAME/cpuset.cpus", "/sys/fs/cgroup/NAME/cpuset.mems"],
+    related: &[
+        "/sys/fs/cgroup/NAME/cpuset.cpus",
+        "/sys/fs/cgroup/NAME/cpuset.mems",
+        "/sys/fs/cgroup/NAME/cpuset.cpus.exclusive",
+    ],
     isolation: "isolated: no other task, no load balancing; always read back, because writing an invalid partition \
          succeeds",
     since: "v1: 2.6.24; v2 partition `root`: 5.0, `isolated`: 6.1",
@@ -83,7 +86,7 @@ fn plan_v1(scene: &PlanContext, hierarchy: &Hierarchy, plan: &mut Plan) {
             keep.write("sched_load_balance", "1", ReadbackComparison::Text, share),
         ]);
     }
-    let give = NewSet::new(hierarchy, partition_path(hierarchy, scene.intent.name.as_str()));
+    let give = NewSet::new(hierarchy, scene.intent.cgroup_path(hierarchy));
     let cpus = scene.isolated().to_string();
     let mems = scene.local_nodes().unwrap_or_else(|| all_mems.to_owned());
     let (balance, why) = match scene.value_of(&KNOB) {
@@ -160,10 +163,9 @@ fn plan_v2(scene: &PlanContext, hierarchy: &Hierarchy, plan: &mut Plan) {
         plan.findings.push(harm);
         return;
     }
-    let subtree = format!("{}/cgroup.subtree_control", hierarchy.mount);
-    let enable = by_hand::write(&subtree, None, "+cpuset", ReadbackComparison::Word, UndoMethod::Restore);
+    let control = format!("{}/cgroup.subtree_control", hierarchy.mount);
     let why = "children of the root get cpuset files only then";
-    plan.changes.push(of_knob(enable, why));
+    plan.changes.push(in_place::enable_controller(&control, why));
     if let Some(keep) = scene.intent.housekeeping_path(hierarchy)
         && !widen_housekeeping(scene, hierarchy, &keep, plan)
     {
@@ -174,7 +176,10 @@ fn plan_v2(scene: &PlanContext, hierarchy: &Hierarchy, plan: &mut Plan) {
             keep.write("cpus", &cpus, ReadbackComparison::List, HOUSEKEEPING),
         ]);
     }
-    let give = NewSet::new(hierarchy, partition_path(hierarchy, scene.intent.name.as_str()));
+    if let Some(cgroup) = &scene.intent.in_place {
+        return in_place::plan(scene, hierarchy, cgroup, plan);
+    }
+    let give = NewSet::new(hierarchy, scene.intent.cgroup_path(hierarchy));
     let cpus = scene.isolated().to_string();
     plan.changes.extend([
         give.make(GIVES),
@@ -186,11 +191,16 @@ fn plan_v2(scene: &PlanContext, hierarchy: &Hierarchy, plan: &mut Plan) {
     }
     plan.changes
         .extend(super::task_placement::processes_into_housekeeping(scene, hierarchy));
-    let words: &[&str] = match scene.value_of(&KNOB) {
+    plan.changes
+        .push(make_partition(give.file("cpus.partition"), partition_words(scene)));
+}
+
+/// The kinds of partition to try, in order.
+fn partition_words(scene: &PlanContext) -> &'static [&'static str] {
+    match scene.value_of(&KNOB) {
         "root" => &["root"],
         _ => &["isolated", "root"],
-    };
-    plan.changes.push(make_partition(give.file("cpus.partition"), words));
+    }
 }
 
 fn harm_of_v2(scene: &PlanContext, hierarchy: &Hierarchy) -> Option<Finding> {

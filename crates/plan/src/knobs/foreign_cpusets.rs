@@ -29,8 +29,15 @@ fn plan(_: &Knob, scene: &PlanContext, plan: &mut Plan) -> Presence {
     // Children first: the kernel refuses a parent that is smaller than its child (validate_change).
     let mut children: Vec<(&str, CpuSet)> = Vec::new();
     let mut pinned_sets = Vec::new();
+    let in_place = match hierarchy.version {
+        Version::V1 => None,
+        Version::V2 => scene.intent.in_place.as_deref(),
+    };
     for set in hierarchy.sets.iter().rev().filter(|set| set.name != "/") {
         if scene.is_ours(hierarchy, &set.name) || (scene.is_active && scene.is_or_will_be_ours(&set.name)) {
+            continue;
+        }
+        if in_place.is_some_and(|own| is_in_line(&set.name, own)) {
             continue;
         }
         let Some(cpus) = set.cpus.as_ref().filter(|cpus| cpus.intersects(scene.isolated())) else {
@@ -45,7 +52,8 @@ fn plan(_: &Knob, scene: &PlanContext, plan: &mut Plan) -> Presence {
             let inside = children.iter().filter(|(name, _)| is_below(name, &set.name));
             rest = inside.fold(rest, |all, (_, cpus)| all.or(cpus)).and(cpus);
         }
-        if rest != *cpus {
+        // A partition with an exclusive list takes its CPUs from the other sets without a write.
+        if rest != *cpus && in_place.is_none() {
             plan.changes.push(narrow(hierarchy, set, &rest));
         }
         children.push((&set.name, rest));
@@ -55,6 +63,11 @@ fn plan(_: &Knob, scene: &PlanContext, plan: &mut Plan) -> Presence {
         plan.findings.push(pinned(scene, set, cpus, &allowed));
     }
     Presence::Here
+}
+
+/// Whether a set is the other one, above it or inside it.
+fn is_in_line(set: &str, other: &str) -> bool {
+    set == other || is_below(set, other) || is_below(other, set)
 }
 
 /// Whether a set is inside another one.

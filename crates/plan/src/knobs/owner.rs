@@ -6,7 +6,7 @@
 
 use super::declare::owner;
 use super::{Knob, KnobValueKind, Presence};
-use crate::{Action, Change, Finding, FindingId, Plan, PlanContext, UndoMethod, partition_path};
+use crate::{Action, Change, Finding, FindingId, Plan, PlanContext, UndoMethod};
 use machine::Version;
 
 pub(super) const KNOB: Knob = Knob {
@@ -38,7 +38,7 @@ fn plan(knob: &Knob, scene: &PlanContext, plan: &mut Plan) -> Presence {
         Version::V1 => ["tasks", "cgroup.procs"],
         Version::V2 => ["cgroup.procs", "cgroup.threads"],
     };
-    let dir = partition_path(hierarchy, scene.intent.name.as_str());
+    let dir = scene.intent.cgroup_path(hierarchy);
     for name in names {
         let (path, why) = (format!("{dir}/{name}"), "lets its owner put tasks into the partition");
         plan.changes
@@ -75,7 +75,7 @@ pub(super) fn owner_change(
     };
     let back = match undo {
         UndoMethod::Restore => "restore its former owner and permissions",
-        UndoMethod::WithSet => "removed with the cgroup",
+        UndoMethod::WithSet | UndoMethod::RemoveCpus => "removed with the cgroup",
     };
     let action = Action::GiveFile {
         path: path.to_owned(),

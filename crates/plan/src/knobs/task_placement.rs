@@ -5,7 +5,7 @@
 //! ones depends on the version) is narrowed.
 
 use super::{Knob, KnobUse, KnobValueKind, Presence};
-use crate::{Action, Change, Finding, FindingId, Plan, PlanContext, Profile, TaskSelector, partition_path};
+use crate::{Action, Change, Finding, FindingId, Plan, PlanContext, Profile, TaskSelector};
 use machine::{Hierarchy, MaskCount, Task, Version};
 
 pub(super) const KNOB: Knob = Knob {
@@ -52,7 +52,7 @@ fn plan(_: &Knob, scene: &PlanContext, plan: &mut Plan) -> Presence {
     match (hierarchy.version, movers(scene)) {
         (Version::V1, movers) => plan.changes.extend(move_into_housekeeping(scene, hierarchy, movers)),
         (Version::V2, TaskSelector::All) => {
-            let partition = partition_path(hierarchy, scene.intent.name.as_str());
+            let partition = scene.intent.cgroup_path(hierarchy);
             plan.changes.push(change(
                 scene,
                 "affinity of kernel threads that the partition changed",

@@ -5,7 +5,7 @@
 //! only be written to an empty cgroup and cannot be undone, so it disappears with the cgroup.
 
 use super::{Knob, Presence};
-use crate::{Change, Plan, PlanContext, ReadbackComparison, RefusalPolicy, UndoMethod, partition_path};
+use crate::{Change, Plan, PlanContext, ReadbackComparison, RefusalPolicy, UndoMethod};
 use machine::Version;
 
 pub(super) const KNOB: Knob = Knob {
@@ -34,7 +34,7 @@ fn plan(knob: &Knob, scene: &PlanContext, plan: &mut Plan) -> Presence {
     if hierarchy.version == Version::V1 {
         return Presence::Here;
     }
-    let path = format!("{}/cgroup.type", partition_path(hierarchy, scene.intent.name.as_str()));
+    let path = format!("{}/cgroup.type", scene.intent.cgroup_path(hierarchy));
     let (before, policy) = (Some("domain".to_owned()), (RefusalPolicy::Fatal, UndoMethod::WithSet));
     let change = Change::write(&path, before, knob.usual, ReadbackComparison::Text, policy);
     let why = "then single threads can be placed in the partition";

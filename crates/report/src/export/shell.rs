@@ -94,7 +94,7 @@ fn call(subject: &ExportSubject, number: usize, change: &Change) -> String {
             let (path, value) = (quote::shell(path), quote::shell(value));
             match undo {
                 UndoMethod::WithSet => format!("inside \"$1\" {} {path} {value}", kind(*compare)),
-                UndoMethod::Restore => format!(
+                UndoMethod::Restore | UndoMethod::RemoveCpus => format!(
                     "file \"$1\" {number} {} {} {path} {value}",
                     kind(*compare),
                     refusal(*on_refusal)

@@ -25,20 +25,10 @@ pub(super) fn partition_kind(partition: &Partition) -> (&str, Option<&str>) {
     }
 }
 
-/// The CPUs assigned to a partition.
-pub(super) fn configured_cpus(partition: &Partition) -> Option<&CpuSet> {
-    let chosen = partition.cpus.as_ref().filter(|set| !set.is_empty());
-    let exclusive = partition.cpus_exclusive.as_ref().filter(|set| !set.is_empty());
-    chosen
-        .or(exclusive)
-        .or(partition.effective_cpus.as_ref())
-        .or(partition.cpus.as_ref())
-}
-
 /// The CPUs that a valid, isolated partition removes from the others; `None` for other partitions.
 pub(super) fn partition_cpus(partition: &Partition) -> Option<&CpuSet> {
     match partition_kind(partition) {
-        ("isolated", None) if partition.name != "/" => configured_cpus(partition),
+        ("isolated", None) if partition.name != "/" => partition.assigned_cpus(),
         _ => None,
     }
 }
@@ -120,7 +110,7 @@ fn boot_words(machine: &Machine) -> String {
 
 fn describe(partition: &Partition) -> String {
     let (kind, invalid) = partition_kind(partition);
-    let cpus = match configured_cpus(partition) {
+    let cpus = match partition.assigned_cpus() {
         None => "CPUs unknown".to_owned(),
         Some(set) if set.is_empty() => "no CPU".to_owned(),
         Some(set) => format!("CPU {set}"),

@@ -187,7 +187,7 @@ impl<'a> From<&'a Partition> for PartitionRow<'a> {
         PartitionRow {
             name: &partition.name,
             hierarchy: partition.version,
-            cpus: super::isolation::configured_cpus(partition),
+            cpus: partition.assigned_cpus(),
             kind,
             invalid,
         }

@@ -4,7 +4,7 @@ use super::pool::{Admission, LeasePool};
 use crate::isolation::settle;
 use crate::{ChangeLock, seconds_now, stop_flag};
 use apply::{ApplyRequest, ChangeEntry};
-use lease::{Lease, LeaseRegistry, WaitingRequest, partition_name};
+use lease::{Lease, LeaseRegistry, OwnerIdentity, WaitingRequest, partition_name};
 use machine::{CpuSet, Machine};
 use plan::declared::{ActivationMode, BootPart, CpuSpec, Declaration};
 use plan::{Finding, Intent, PartitionName, Profile};
@@ -61,7 +61,15 @@ pub(super) fn attempt(changing: &ChangeLock, waiting: &WaitingRequest) -> Result
         Admission::Later(why) => Ok(LeaseAttempt::Later(why)),
         Admission::Now(cpus) => {
             let profile = waiting.request.profile.unwrap_or(pool.profile);
-            let settings = LeaseSettings { cpus, profile, others };
+            let settings = LeaseSettings {
+                cpus,
+                profile,
+                others,
+                in_place: match &waiting.owner.identity {
+                    OwnerIdentity::Cgroup { path, .. } => Some(format!("cgroup:{path}")),
+                    OwnerIdentity::Process(_) | OwnerIdentity::Manual => None,
+                },
+            };
             let granted = grant(changing, registry, waiting, &machine, settings)?;
             Ok(LeaseAttempt::Granted(Box::new(granted)))
         }
@@ -111,6 +119,8 @@ struct LeaseSettings {
     cpus: CpuSet,
     profile: Profile,
     others: Vec<Intent>,
+    /// The owner, if it is a cgroup: the partition is where it is.
+    in_place: Option<String>,
 }
 
 /// Records the lease, then makes its partition.
@@ -172,6 +182,7 @@ fn declaration(id: u64, settings: &LeaseSettings) -> Result<Declaration, Failure
         template: Intent::new(name, CpuSet::new(), settings.profile),
         cpus: CpuSpec::Named(settings.cpus.to_string()),
         owner: None,
+        in_place: settings.in_place.clone(),
         restored_at_boot: ActivationMode::ByHand,
         boot: BootPart::RunTimeOnly,
         line: 0,

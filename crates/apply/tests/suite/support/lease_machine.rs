@@ -59,6 +59,18 @@ impl LeaseMachine {
         machine
     }
 
+    /// Makes a cgroup with a process, which belongs to the state at the start. The kernel has remote partitions if it has
+    /// cgroup v2.
+    pub fn start_service(&mut self, cgroup: &str) {
+        let pid = self.next_pid.get();
+        self.next_pid.set(pid + 1);
+        if self.kernel.rules == Rules::V2 {
+            self.kernel.put("/sys/fs/cgroup/cpuset.cpus.isolated", "\n");
+        }
+        self.kernel.start_service(cgroup, pid);
+        self.before = self.settings();
+    }
+
     /// Starts a process.
     pub fn start_process(&self) -> u32 {
         let pid = self.next_pid.get();

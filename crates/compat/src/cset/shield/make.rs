@@ -6,10 +6,9 @@ use crate::cset::moving::{self, KernelThreads};
 use crate::cset::set;
 use crate::cset::talk::CsetOutput;
 use crate::cset::tree::{CpusetNode, CpusetTree};
-use apply::{ApplyOutcome, ApplyRequest, UndoTarget};
+use apply::UndoTarget;
 use machine::CpuSet;
 use plan::{Intent, PartitionName, Profile};
-use root::Failure;
 use session::Session;
 use session::{isolation, resize};
 
@@ -96,40 +95,12 @@ pub(super) fn unbound(tree: &CpusetTree, root: &CpusetNode) -> usize {
 /// Creates the shield, or recreates an active one with its name: its tasks are moved into the new one. If that fails, the
 /// former shield is restored.
 fn start_shield(session: &Session, intent: &Intent) -> Result<(), CsetError> {
-    let stop = session::stop_flag();
     let changing = session.lock()?;
-    let root = session.root();
-    let read = || {
-        session.refresh();
-        session.machine().for_plan(root)
-    };
-    let machine = read();
+    session.refresh();
+    let machine = session.machine().for_plan(session.root());
     // Invalid requests are refused while the former shield still exists.
-    isolation::plan_on(session, &machine, intent)?;
-    let former = resize::make_room(&changing, intent, &machine)?;
-    let machine = read();
-    let make = || -> Result<ApplyOutcome, Failure> {
-        let plan = isolation::plan_on(session, &machine, intent)?;
-        let request = ApplyRequest {
-            machine: &machine,
-            intent,
-            plan: &plan,
-            reason: "cset shield",
-            tool: env!("CARGO_PKG_VERSION"),
-            guard: None,
-            stop,
-        };
-        Ok(match &former {
-            Some(_) => apply::apply_resized(&*changing.host, changing.state(), &request),
-            None => apply::apply(&*changing.host, changing.state(), &request),
-        }?)
-    };
-    match (make(), former) {
-        (Ok(mut applied), Some(former)) => former.move_back(&changing, &machine, &mut applied, intent)?,
-        (Ok(_), None) => {}
-        (Err(error), Some(former)) => return Err(former.failed(error, &changing).into()),
-        (Err(error), None) => return Err(error.into()),
-    }
+    let plan = isolation::plan_on(session, &machine, intent)?;
+    resize::resize(&changing, (&machine, intent, plan), "cset shield")?;
     Ok(())
 }
 

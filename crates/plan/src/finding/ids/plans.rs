@@ -80,6 +80,11 @@ table! { PLANS, "plans":
         "a cpuset of another program contains only isolated CPUs: this is an error if its owner is known, otherwise \
          the cpuset is left alone",
         "give that cpuset other CPUs, stop what runs in it, or isolate other CPUs";
+    PARTITION_IN_PLACE "partition-in-place" Error =>
+        "a cgroup of another program was to become the partition where it is: this is an error if there is another \
+         partition at that place, and a warning if the kernel has no such partitions, so that the partition is a cgroup \
+         of its own",
+        "undo the other partition; on kernels before 6.7 and on cgroup v1, move the program into the partition";
     IRQ_PER_CPU "irq-per-cpu" Warning =>
         "this is a per-CPU interrupt (a timer, an IPI), so it cannot be moved to other CPUs",
         "none is needed: the isolated CPUs have their own; leave it out of --irq-here";

@@ -9,6 +9,7 @@ pub mod domains;
 mod hotplug;
 pub mod moving;
 mod probes;
+mod services;
 mod settings;
 mod system;
 
@@ -371,10 +372,15 @@ impl SimKernel {
     }
 
     fn groups(&self) -> Vec<String> {
-        let mut groups = vec!["/".to_owned()];
-        for entry in fs::read_dir(self.live.locate(self.mount_point())).unwrap().flatten() {
-            if entry.path().is_dir() {
-                groups.push(format!("/{}", entry.file_name().to_string_lossy()));
+        let (mut groups, mut open) = (vec!["/".to_owned()], vec![String::new()]);
+        while let Some(above) = open.pop() {
+            let dir = self.live.locate(&format!("{}{above}", self.mount_point()));
+            for entry in fs::read_dir(dir).unwrap().flatten() {
+                if entry.path().is_dir() {
+                    let group = format!("{above}/{}", entry.file_name().to_string_lossy());
+                    groups.push(group.clone());
+                    open.push(group);
+                }
             }
         }
         groups
@@ -386,16 +392,18 @@ impl SimKernel {
         if self.rules != Rules::V2 {
             return set(&self.get(&format!("{dir}/cpuset.cpus")));
         }
-        let own = self.get(&format!("{dir}/cpuset.cpus.partition"));
-        if is_partition_root(&own) {
-            return set(&self.get(&format!("{dir}/cpuset.cpus")));
-        }
         let mut rest = set("0-3");
         for other in self.groups() {
-            let dir = format!("{}{}", self.mount_point(), other.trim_end_matches('/'));
-            if is_partition_root(&self.get(&format!("{dir}/cpuset.cpus.partition"))) {
-                rest = rest.minus(&set(&self.get(&format!("{dir}/cpuset.cpus"))));
+            let Some(cpus) = self.partition_cpus(&other) else {
+                continue;
+            };
+            if group
+                .strip_prefix(&other)
+                .is_some_and(|below| below.is_empty() || below.starts_with('/'))
+            {
+                return cpus;
             }
+            rest = rest.minus(&cpus);
         }
         let listed = set(&self.get(&format!("{dir}/cpuset.cpus"))).and(&rest);
         if listed.is_empty() { rest } else { listed }

@@ -48,6 +48,11 @@ impl System for SimKernel {
                             words.insert(0, word.to_owned());
                         }
                         self.put(path, &format!("{}\n", words.join(" ")));
+                        self.hand_cpuset_files_down(dir);
+                    }
+                    "cpuset.cpus.partition" if self.cannot_be_partition(dir) && value != "member" => {
+                        let why = "isolated invalid (Parent is not a partition root)\n";
+                        self.put(path, why);
                     }
                     // The written word gets the brackets. An unknown word is refused.
                     "enabled" | "defrag" if self.get(path).contains('[') => {
@@ -85,7 +90,7 @@ impl System for SimKernel {
                                 self.tasks.borrow_mut().append(&mut self.unborn.borrow_mut());
                                 self.render();
                             }
-                            "cpuset.cpus" => self.follow_cpusets(|task| task.cgroup == group),
+                            "cpuset.cpus" | "cpuset.cpus.exclusive" => self.follow_cpusets(|task| task.cgroup == group),
                             "online" => {
                                 let number = dir.rsplit_once("/cpu").unwrap().1;
                                 self.switch(number.parse().unwrap(), value);

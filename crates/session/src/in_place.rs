@@ -1,0 +1,164 @@
+//! Finds the cgroup of a program that becomes an isolated partition where it is, and gives it the CPUs of an active one.
+
+use crate::{Session, partition, resize};
+use lease::{LeaseOwner, OwnerIdentity};
+use machine::{Hierarchy, Machine, Version};
+use plan::{Finding, FindingId, Intent, Plan};
+use root::{Failure, Root};
+
+/// Where the partition of a program is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum PartitionPlace {
+    /// In the program's cgroup, at this path below the mount of the cpuset hierarchy.
+    InPlace(String),
+    /// In a cgroup of its own, because the kernel has no other kind.
+    OwnCgroup,
+}
+
+/// Finds the cgroup of `pid:N`, `unit:NAME`, `cgroup:PATH`, `container:ID` or `domain:NAME`.
+///
+/// # Errors
+/// Another form, nothing of that name, and the root cgroup.
+fn place_of(owner: &str, machine: &Machine, root: &Root) -> Result<PartitionPlace, Failure> {
+    let found = LeaseOwner::find(owner, root, &machine.cgroups)?;
+    let Some(hierarchy) = machine.cgroups.cpuset.as_ref() else {
+        return Ok(PartitionPlace::OwnCgroup);
+    };
+    let cgroup = match &found.identity {
+        OwnerIdentity::Manual => None,
+        OwnerIdentity::Process(key) => machine::tasks::cgroup_of(root, key.tid, hierarchy.version),
+        OwnerIdentity::Cgroup { path, .. } => path.strip_prefix(&hierarchy.mount).map(str::to_owned),
+    };
+    match cgroup {
+        _ if !machine.has_remote_partitions() => Ok(PartitionPlace::OwnCgroup),
+        Some(cgroup) if cgroup != "/" => Ok(PartitionPlace::InPlace(cgroup)),
+        _ => Err(Failure::usage(
+            format!("{} has no cgroup of its own", report::safe(owner)),
+            "it is in the root cgroup, which everything else is in too",
+            "start it in a cgroup, for example with systemd-run; or leave out --in-place",
+        )),
+    }
+}
+
+/// The cgroup of a program for an intent, below the mount; or the finding that the partition is a cgroup of its own.
+///
+/// # Errors
+/// As [`place_of`], and options of the intent that need a cgroup of our own.
+pub(crate) fn place_or_finding(
+    owner: &str,
+    intent: &Intent,
+    machine: &Machine,
+    root: &Root,
+) -> Result<(Option<String>, Option<Finding>), Failure> {
+    if let Some(knob) = ["owner", "threaded", "owner_ancestor"]
+        .into_iter()
+        .find(|knob| intent.with.contains_key(*knob))
+    {
+        return Err(Failure::usage(
+            format!("{knob} cannot be used in place"),
+            "the cgroup belongs to another program, which decides who and what is inside",
+            format!("leave out {knob} or --in-place"),
+        ));
+    }
+    Ok(match place_of(owner, machine, root)? {
+        PartitionPlace::InPlace(cgroup) => (Some(cgroup), None),
+        PartitionPlace::OwnCgroup => {
+            let hierarchy = machine.cgroups.cpuset.as_ref();
+            (
+                None,
+                hierarchy.map(|hierarchy| own_cgroup_finding(owner, intent, hierarchy)),
+            )
+        }
+    })
+}
+
+/// Says that the partition of a program is a cgroup of its own, and what differs.
+fn own_cgroup_finding(owner: &str, intent: &Intent, hierarchy: &Hierarchy) -> Finding {
+    let path = intent.cgroup_path(hierarchy);
+    let (why, differs) = match hierarchy.version {
+        Version::V1 => (
+            "cgroup v1 has no such partitions",
+            "its other limits keep holding there",
+        ),
+        Version::V2 => (
+            "this kernel has no such partitions (6.7 and later have)",
+            "there, the memory and I/O limits of its cgroup do not apply",
+        ),
+    };
+    let message = format!(
+        "the cgroup of {} cannot be the partition: {why}. The partition is {path}; the program has to be moved there, \
+         and {differs}",
+        report::safe(owner)
+    );
+    let fix = format!(
+        "move it in: `quietcore move --into {} --pid PID`, or start it with `quietcore run --partition {}`",
+        intent.name, intent.name
+    );
+    Finding::warning(FindingId::PARTITION_IN_PLACE, report::safe(owner), message).fix(fix)
+}
+
+/// Makes the cgroup of a process the partition of this name, which is active elsewhere and has no programs. Only a note if
+/// the kernel cannot.
+///
+/// # Errors
+/// No such partition, one with programs or of another program, and a step that failed.
+pub fn hand_over(session: &Session, name: &str, pid: u32) -> Result<(), Failure> {
+    let nothing = || partition::no_partition(name, &session.in_force());
+    let changing = session.lock_existing()?.ok_or_else(nothing)?;
+    session.refresh();
+    let machine = session.machine().for_plan(session.root());
+    let active = session
+        .in_force()
+        .into_iter()
+        .find(|intent| intent.name.as_str() == name);
+    let (Some(active), Some(hierarchy)) = (active, machine.cgroups.cpuset.as_ref()) else {
+        return Err(nothing());
+    };
+    let owner = format!("pid:{pid}");
+    let cgroup = match place_of(&owner, &machine, session.root())? {
+        PartitionPlace::OwnCgroup => {
+            let finding = own_cgroup_finding(&owner, &active, hierarchy);
+            session.note(&format!("note: {}\n", finding.message));
+            return Ok(());
+        }
+        PartitionPlace::InPlace(cgroup) => cgroup,
+    };
+    match &active.in_place {
+        Some(place) if is_inside(&cgroup, place) => return Ok(()),
+        Some(place) => {
+            return Err(Failure::conflict(
+                format!("partition {name} cannot be handed over"),
+                format!("it is the cgroup {place} of another program"),
+                format!("undo it first: `quietcore undo --partition {name}`"),
+            ));
+        }
+        None => {}
+    }
+    let intent = Intent {
+        in_place: Some(cgroup),
+        ..active
+    };
+    // Errors of the plan come before anything is changed.
+    let plan = crate::isolation::plan_on(session, &machine, &intent)?;
+    refuse_errors(&plan)?;
+    resize::resize(&changing, (&machine, &intent, plan), "in place")?;
+    Ok(())
+}
+
+fn refuse_errors(plan: &Plan) -> Result<(), Failure> {
+    match plan.findings.iter().find(|finding| finding.level == plan::Level::Error) {
+        Some(finding) => Err(Failure::unable(
+            "the cgroup cannot be a partition",
+            &finding.message,
+            &finding.fix,
+        )),
+        None => Ok(()),
+    }
+}
+
+/// Whether a cgroup is this one or inside it.
+pub(crate) fn is_inside(cgroup: &str, place: &str) -> bool {
+    cgroup
+        .strip_prefix(place)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
