@@ -31,7 +31,9 @@ impl System for Host {
     }
 
     fn write(&self, path: &str, value: &str) -> Result<(), RootError> {
-        self.live.write(path, value.as_bytes())
+        // A write of no bytes does not reach the kernel's handler, so it would leave the file as it is.
+        let text = if value.is_empty() { "\n" } else { value };
+        self.live.write(path, text.as_bytes())
     }
 
     fn attach_each(

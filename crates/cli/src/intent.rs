@@ -67,10 +67,10 @@ pub struct IntentArgs {
     /// Let this user or :GROUP move tasks into it
     #[arg(long, value_name = "USER[:GROUP]", help_heading = PARTITION)]
     pub owner: Option<String>,
-    /// Isolate a program in its cgroup, which keeps its limits: pid:N, unit:NAME, cgroup:PATH, container:ID
+    /// Isolate this program's cgroup: pid:N, unit:NAME
     ///
-    /// That cgroup with everything in it becomes the partition (cgroup v2, Linux 6.7 and later). Older kernels get a partition
-    /// beside it, and a note.
+    /// Also cgroup:PATH, container:ID or domain:NAME. The cgroup with everything in it becomes the partition, and its limits keep
+    /// holding (cgroup v2, Linux 6.7 and later). Older kernels get a partition beside it, and a warning.
     #[arg(long, value_name = "PROGRAM", help_heading = PARTITION, conflicts_with_all = ["threaded", "owner"])]
     pub in_place: Option<String>,
 }

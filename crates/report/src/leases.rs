@@ -291,13 +291,17 @@ pub fn lease_verdict(lease: &Lease, origin: LeaseOrigin) -> String {
     }
 }
 
-/// What the owner of a lease can do with it.
+/// What the owner of a lease can do with it. The partition may be the owner's cgroup.
 #[must_use]
-pub fn lease_next(lease: &Lease) -> String {
-    format!(
-        "Run a program there with `quietcore run --partition {} -- PROGRAM`; release it with `quietcore release {}`.\n",
-        lease.partition, lease.id
-    )
+pub fn lease_next(lease: &Lease, in_place: Option<&str>) -> String {
+    let use_it = match in_place {
+        Some(cgroup) => format!("The programs of {} run there", safe(cgroup)),
+        None => format!(
+            "Run a program there with `quietcore run --partition {} -- PROGRAM`",
+            lease.partition
+        ),
+    };
+    format!("{use_it}; release it with `quietcore release {}`.\n", lease.id)
 }
 
 /// The variables by which a program finds its CPUs and their partition.

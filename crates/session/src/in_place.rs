@@ -1,14 +1,13 @@
-//! Finds the cgroup of a program that becomes an isolated partition where it is, and gives it the CPUs of an active one.
+//! Finds the cgroup of a program that becomes an isolated partition where it is.
 
-use crate::{Session, partition, resize};
 use lease::{LeaseOwner, OwnerIdentity};
 use machine::{Hierarchy, Machine, Version};
-use plan::{Finding, FindingId, Intent, Plan};
+use plan::{Finding, FindingId, Intent};
 use root::{Failure, Root};
 
 /// Where the partition of a program is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum PartitionPlace {
+pub(crate) enum PartitionPlace {
     /// In the program's cgroup, at this path below the mount of the cpuset hierarchy.
     InPlace(String),
     /// In a cgroup of its own, because the kernel has no other kind.
@@ -19,8 +18,15 @@ enum PartitionPlace {
 ///
 /// # Errors
 /// Another form, nothing of that name, and the root cgroup.
-fn place_of(owner: &str, machine: &Machine, root: &Root) -> Result<PartitionPlace, Failure> {
+pub(crate) fn place_of(owner: &str, machine: &Machine, root: &Root) -> Result<PartitionPlace, Failure> {
     let found = LeaseOwner::find(owner, root, &machine.cgroups)?;
+    if found.identity == OwnerIdentity::Manual {
+        return Err(Failure::usage(
+            "`manual` has no cgroup",
+            "a partition in place needs the cgroup of a program",
+            "write pid:N, unit:NAME, cgroup:PATH, container:ID or domain:NAME",
+        ));
+    }
     let Some(hierarchy) = machine.cgroups.cpuset.as_ref() else {
         return Ok(PartitionPlace::OwnCgroup);
     };
@@ -73,7 +79,7 @@ pub(crate) fn place_or_finding(
 }
 
 /// Says that the partition of a program is a cgroup of its own, and what differs.
-fn own_cgroup_finding(owner: &str, intent: &Intent, hierarchy: &Hierarchy) -> Finding {
+pub(crate) fn own_cgroup_finding(owner: &str, intent: &Intent, hierarchy: &Hierarchy) -> Finding {
     let path = intent.cgroup_path(hierarchy);
     let (why, differs) = match hierarchy.version {
         Version::V1 => (
@@ -95,65 +101,6 @@ fn own_cgroup_finding(owner: &str, intent: &Intent, hierarchy: &Hierarchy) -> Fi
         intent.name, intent.name
     );
     Finding::warning(FindingId::PARTITION_IN_PLACE, report::safe(owner), message).fix(fix)
-}
-
-/// Makes the cgroup of a process the partition of this name, which is active elsewhere and has no programs. Only a note if
-/// the kernel cannot.
-///
-/// # Errors
-/// No such partition, one with programs or of another program, and a step that failed.
-pub fn hand_over(session: &Session, name: &str, pid: u32) -> Result<(), Failure> {
-    let nothing = || partition::no_partition(name, &session.in_force());
-    let changing = session.lock_existing()?.ok_or_else(nothing)?;
-    session.refresh();
-    let machine = session.machine().for_plan(session.root());
-    let active = session
-        .in_force()
-        .into_iter()
-        .find(|intent| intent.name.as_str() == name);
-    let (Some(active), Some(hierarchy)) = (active, machine.cgroups.cpuset.as_ref()) else {
-        return Err(nothing());
-    };
-    let owner = format!("pid:{pid}");
-    let cgroup = match place_of(&owner, &machine, session.root())? {
-        PartitionPlace::OwnCgroup => {
-            let finding = own_cgroup_finding(&owner, &active, hierarchy);
-            session.note(&format!("note: {}\n", finding.message));
-            return Ok(());
-        }
-        PartitionPlace::InPlace(cgroup) => cgroup,
-    };
-    match &active.in_place {
-        Some(place) if is_inside(&cgroup, place) => return Ok(()),
-        Some(place) => {
-            return Err(Failure::conflict(
-                format!("partition {name} cannot be handed over"),
-                format!("it is the cgroup {place} of another program"),
-                format!("undo it first: `quietcore undo --partition {name}`"),
-            ));
-        }
-        None => {}
-    }
-    let intent = Intent {
-        in_place: Some(cgroup),
-        ..active
-    };
-    // Errors of the plan come before anything is changed.
-    let plan = crate::isolation::plan_on(session, &machine, &intent)?;
-    refuse_errors(&plan)?;
-    resize::resize(&changing, (&machine, &intent, plan), "in place")?;
-    Ok(())
-}
-
-fn refuse_errors(plan: &Plan) -> Result<(), Failure> {
-    match plan.findings.iter().find(|finding| finding.level == plan::Level::Error) {
-        Some(finding) => Err(Failure::unable(
-            "the cgroup cannot be a partition",
-            &finding.message,
-            &finding.fix,
-        )),
-        None => Ok(()),
-    }
 }
 
 /// Whether a cgroup is this one or inside it.

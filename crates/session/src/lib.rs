@@ -11,7 +11,7 @@ pub mod comm_pattern;
 pub mod cpuset_entry;
 pub mod declaration_draft;
 pub mod declared;
-pub mod in_place;
+mod in_place;
 pub mod isolation;
 mod journal;
 mod last_check;

@@ -10,7 +10,7 @@ use crate::accounts::{self, Identity};
 use crate::comm_pattern::Pin;
 use crate::partition::{self, ActivePartition, Pins};
 use crate::policy::SchedulingPolicy;
-use crate::{Session, in_place};
+use crate::{Session, resize};
 use apply::latency::LatencyLimitResult;
 use machine::{CpuSet, Machine, TaskKey};
 use root::{Failure, Root, Status, process};
@@ -60,7 +60,7 @@ pub fn run_program(session: &Session, options: &RunOptions) -> Result<Status, Fa
         ..error
     };
     if options.in_place {
-        in_place::hand_over(session, &options.partition, std::process::id()).map_err(ours)?;
+        resize::hand_over(session, &options.partition, std::process::id()).map_err(ours)?;
     }
     let ready = PreparedRun::check(session, options).map_err(ours)?;
     if options.latency.is_none() && ready.pins.named.is_empty() {

@@ -4,6 +4,10 @@
 //! creating the new one fails, the old one is restored. If this process dies in between, the journal shows it until `undo`
 //! has restored the state before the partition.
 
+mod hand_over;
+
+pub(crate) use hand_over::hand_over;
+
 use crate::isolation::plan_on;
 use crate::partition::{self, ActivePartition};
 use crate::{ChangeLock, stop_flag};
@@ -51,14 +55,7 @@ fn make_room(
     let Some(intent) = intent.filter(|intent| intent != new_intent) else {
         return Ok(None);
     };
-    let partition_tasks = tasks_that_return(changing, &journal, &partition)?;
-    if new_intent.in_place.is_some() && !partition_tasks.is_empty() {
-        return Err(Failure::conflict(
-            format!("partition {name} has programs"),
-            "they would lose it to the cgroup of another program",
-            format!("move them out or stop them first: `quietcore move --back --from {name}`"),
-        ));
-    }
+    let partition_tasks = tasks_that_return(changing, &journal, &partition, new_intent)?;
     drop(journal);
     let undone = begin(
         &*changing.host,
@@ -92,6 +89,7 @@ fn tasks_that_return(
     changing: &ChangeLock,
     journal: &Journal,
     partition: &ActivePartition,
+    new_intent: &Intent,
 ) -> Result<PartitionTasks, Failure> {
     if partition.in_place.is_some() {
         return Ok(PartitionTasks::default());
@@ -100,12 +98,16 @@ fn tasks_that_return(
         path: &partition.path,
         cpus: &partition.cpus,
     };
-    Ok(PartitionTasks::of(
-        &*changing.host,
-        journal.records(),
-        partition.version,
-        dwelling,
-    )?)
+    let tasks = PartitionTasks::of(&*changing.host, journal.records(), partition.version, dwelling)?;
+    if new_intent.in_place.is_some() && !tasks.is_empty() {
+        let name = &new_intent.name;
+        return Err(Failure::conflict(
+            format!("partition {name} has programs"),
+            "they would lose it to the cgroup of another program",
+            format!("move them out or stop them first: `quietcore move --back --from {name}`"),
+        ));
+    }
+    Ok(tasks)
 }
 
 /// Applies a plan, in place of the active partition of its name if there is one with another intent. The plan is then made

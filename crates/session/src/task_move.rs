@@ -4,6 +4,7 @@
 //! journal with cgroup and mask before it is moved, and is checked afterwards.
 
 mod owners;
+mod place;
 mod selection;
 mod summary;
 mod threads;
@@ -11,7 +12,7 @@ mod threads;
 use crate::comm_pattern::Pin;
 use crate::partition::{self, ActivePartition, NotInside, Pins};
 use crate::policy::SchedulingPolicy;
-use crate::{ChangeLock, Session, in_place};
+use crate::{ChangeLock, Session};
 use apply::{
     Arrival, ChangeOutcome, FormerPolicy, Journal, MoveContext, MovePurpose, MoveUnit, PlannedMove, TaskOrigins,
     ThreadMove,
@@ -82,7 +83,7 @@ pub fn move_tasks(session: &Session, options: &MoveOptions) -> Result<MoveSummar
     };
     let nothing = || partition::no_partition(name, &session.in_force());
     if options.in_place {
-        hand_over(session, options, name)?;
+        place::hand_over(session, options, name)?;
     }
     let changing = session.lock_existing()?.ok_or_else(nothing)?;
     let root = session.root();
@@ -124,32 +125,6 @@ pub fn move_tasks(session: &Session, options: &MoveOptions) -> Result<MoveSummar
         lines: mover.lines,
         findings: mover.findings,
     })
-}
-
-/// Makes the cgroup of the tasks the partition. They are all in one.
-fn hand_over(session: &Session, options: &MoveOptions, name: &str) -> Result<(), Failure> {
-    let (root, machine) = (session.root(), session.machine());
-    let owners = Owners::new(root, options.user.as_deref())?;
-    let chosen = options.selection.choose(root, &owners, Children::CreatedDuringMove);
-    let version = machine
-        .cgroups
-        .cpuset
-        .as_ref()
-        .map_or(Version::V2, |hierarchy| hierarchy.version);
-    let cgroup = |one: &MoveSelection| machine::tasks::cgroup_of(root, one.leader, version);
-    let Some(first) = chosen.first() else {
-        return Err(no_match(options));
-    };
-    if let Some(other) = chosen.iter().find(|other| cgroup(other) != cgroup(first)) {
-        return Err(Failure::usage(
-            "the tasks are in several cgroups",
-            format!("processes {} and {} are in different ones", first.leader, other.leader),
-            "choose those of one cgroup; or leave out --in-place",
-        ));
-    }
-    in_place::hand_over(session, name, first.leader)?;
-    session.refresh();
-    Ok(())
 }
 
 fn no_match(options: &MoveOptions) -> Failure {

@@ -29,6 +29,8 @@ mod fork_storm;
 mod guest_tools;
 mod hotplug;
 mod idle_balancing;
+mod in_place;
+mod in_place_units;
 mod inspect_shapes;
 mod irqbalance;
 mod journal_size;
@@ -77,6 +79,8 @@ pub const ALL: &[&Scenario] = &[
     &boot_grub::SCENARIO,
     &boot_systemd::SCENARIO,
     &leases::SCENARIO,
+    &in_place::SCENARIO,
+    &in_place_units::SCENARIO,
     &several::SCENARIO,
     &hotplug::SCENARIO,
     &idle_balancing::SCENARIO,

@@ -31,13 +31,15 @@ const WITH_GUARD: LabKernel = K6_1;
 
 /// The cells of scenarios with systemd.
 pub(super) fn cells() -> Vec<ScenarioCell> {
-    let cell = |kernel| {
-        ScenarioCell::new(kernel, CgroupLayout::V2)
-            .on(ROOMY)
-            .within(400)
-            .under_systemd()
-    };
-    [K6_1, K7].map(cell).into()
+    [K6_1, K7].map(systemd_guest).into()
+}
+
+/// A guest with systemd as init.
+pub(super) fn systemd_guest(kernel: LabKernel) -> ScenarioCell {
+    ScenarioCell::new(kernel, CgroupLayout::V2)
+        .on(ROOMY)
+        .within(400)
+        .under_systemd()
 }
 
 const TOOLS: &str = "c=/sys/fs/cgroup

@@ -4,6 +4,7 @@ use super::move_tasks::restore_pin;
 use super::{ActionContext, StepResult, refusal};
 use crate::ApplyError;
 use crate::census;
+use crate::layers::is_in;
 use crate::record::{ChangeOutcome, StateAfter, StateBefore, TaskState};
 use machine::CpuSet;
 use plan::{Change, Finding, FindingId, Level};
@@ -35,7 +36,7 @@ pub(crate) fn enact(
             Ok(()) => {
                 let found = stage.system.root().value(path)?.unwrap_or_default();
                 if found == *word {
-                    restore_pins(stage, &tasks)?;
+                    restore_pins(stage, path, &tasks)?;
                     let masks = census::masks_now(stage.system, &tasks);
                     let value = Some(found.clone());
                     stage.record_outcome(seq, ChangeOutcome::Done, StateAfter::Value { value, masks })?;
@@ -64,13 +65,21 @@ pub(crate) fn enact(
 }
 
 /// Restores the pins of kernel threads: before 7.0 the kernel gives all of them every remaining CPU.
-fn restore_pins(stage: &mut ActionContext, tasks: &[TaskState]) -> Result<(), ApplyError> {
+/// Tasks in the partition itself get its CPUs.
+fn restore_pins(stage: &mut ActionContext, path: &str, tasks: &[TaskState]) -> Result<(), ApplyError> {
+    let partition = path.rsplit_once('/').and_then(|(dir, _)| dir.strip_prefix(stage.mount));
     let file = format!("{}/cpuset.cpus.effective", stage.mount);
     let text = stage.system.root().value(&file)?;
     let Some(rest) = text.and_then(|text| CpuSet::parse_list(&text).ok()) else {
         return Ok(());
     };
-    for task in tasks {
+    let is_inside = |task: &&TaskState| {
+        task.cgroup
+            .as_ref()
+            .zip(partition)
+            .is_some_and(|(own, set)| is_in(own, set))
+    };
+    for task in tasks.iter().filter(|task| !is_inside(task)) {
         restore_pin(stage, task, &rest)?;
     }
     Ok(())

@@ -22,52 +22,15 @@ pub(super) fn undo_change(
     undone: &mut UndoOutcome,
 ) -> Result<Option<ChangeEntry>, ApplyError> {
     match (&step.change.action, step.before) {
+        (Action::Write { .. }, StateBefore::Value { value: former, .. }) => {
+            Ok(undo_write(map.system, step, former.as_deref(), undone))
+        }
         (
-            Action::Write {
-                undo: UndoMethod::WithSet,
-                ..
-            }
-            | Action::GiveFile {
-                undo: UndoMethod::WithSet,
-                ..
-            },
-            _,
-        ) => Ok(None),
-        (
-            Action::GiveFile { path, .. },
+            Action::GiveFile { path, undo, .. },
             StateBefore::Value {
                 value: Some(former), ..
             },
-        ) => Ok(Some(restore_owner(map.system, step, path, former, undone))),
-        (
-            Action::Write {
-                path,
-                undo: UndoMethod::RemoveCpus,
-                ..
-            },
-            StateBefore::Value { value: former, .. },
-        ) => {
-            let former = former.as_deref().unwrap_or_default();
-            Ok(Some(cpu_list::remove_cpus(map.system, step, (path, former), undone)))
-        }
-        (
-            Action::Write {
-                path, value, compare, ..
-            },
-            StateBefore::Value {
-                value: Some(former), ..
-            },
-        ) => {
-            let own = own_texts(step, value);
-            let restoration = Restoration {
-                path,
-                own: &own,
-                former,
-                unanswered: step.answer().is_none(),
-                compare: *compare,
-            };
-            Ok(Some(restore(map.system, step, &restoration, undone)))
-        }
+        ) if *undo != UndoMethod::WithSet => Ok(Some(restore_owner(map.system, step, path, former, undone))),
         (Action::StartSlice { unit, path, .. }, StateBefore::Value { value: former, .. }) => {
             let former = former.as_deref().unwrap_or_default();
             Ok(Some(slice::stop(map.system, step, (unit, path), former, undone)))
@@ -89,6 +52,42 @@ pub(super) fn undo_change(
         }
         // Their masks are restored last, when the partition no longer limits them.
         _ => Ok(None),
+    }
+}
+
+/// Undoes a write to a file with this former text; `None` if the file disappears with its cgroup, or had no text.
+fn undo_write(
+    system: &dyn System,
+    step: &UndoStep,
+    former: Option<&str>,
+    undone: &mut UndoOutcome,
+) -> Option<ChangeEntry> {
+    let Action::Write {
+        path,
+        value,
+        compare,
+        undo,
+        ..
+    } = &step.change.action
+    else {
+        return None;
+    };
+    match undo {
+        UndoMethod::WithSet => None,
+        UndoMethod::RemoveCpus => {
+            let former = former.unwrap_or_default();
+            Some(cpu_list::remove_cpus(system, step, (path, former), undone))
+        }
+        UndoMethod::Restore => {
+            let restoration = Restoration {
+                path,
+                own: &own_texts(step, value),
+                former: former?,
+                unanswered: step.answer().is_none(),
+                compare: *compare,
+            };
+            Some(restore(system, step, &restoration, undone))
+        }
     }
 }
 

@@ -2,8 +2,8 @@
 
 use crate::support::rehearsal::acting::{dies, isolate_as, same, undo};
 use crate::support::rehearsal::{Death, SimDisk, SimKernel, set};
-use apply::{ApplyError, Force, UndoTarget};
-use plan::{Intent, PartitionName, Profile};
+use apply::{ApplyError, Force, System, UndoTarget};
+use plan::{FindingId, Intent, PartitionName, Profile};
 
 const SERVICE: &str = "/machine.slice/a.slice/vm.scope";
 const OTHER: &str = "/machine.slice/a.slice/other.scope";
@@ -19,11 +19,14 @@ fn file(kernel: &SimKernel, cgroup: &str, name: &str) -> String {
     kernel.get(&format!("/sys/fs/cgroup{cgroup}/{name}"))
 }
 
-/// A machine with two services.
+/// A machine with two services. The first one has a process that is pinned to CPU 0.
 fn machine() -> SimKernel {
     let kernel = SimKernel::boot_with_remote_partitions();
     kernel.start_service(SERVICE, 300);
     kernel.start_service(OTHER, 301);
+    kernel.start_service(SERVICE, 302);
+    kernel.set_affinity(302, &set("0")).unwrap();
+    kernel.steps.set(0);
     kernel
 }
 
@@ -32,7 +35,13 @@ fn a_service_is_isolated_where_it_is_and_everything_is_restored() {
     let kernel = machine();
     let disk = SimDisk::new(&kernel);
     let before = kernel.dump();
-    isolate_as(&kernel, &disk, &in_place("vm", "2-3", SERVICE), || {}).unwrap();
+    let applied = isolate_as(&kernel, &disk, &in_place("vm", "2-3", SERVICE), || {}).unwrap();
+    let lost = applied
+        .findings
+        .iter()
+        .find(|finding| finding.id == FindingId::PIN_LOST);
+    assert_eq!(lost, None, "a pin to other CPUs cannot hold inside");
+    assert_eq!(kernel.task(302).mask, set("2-3"));
     assert_eq!(file(&kernel, SERVICE, "cpuset.cpus.partition"), "isolated");
     for above in ["/machine.slice", "/machine.slice/a.slice"] {
         assert_eq!(file(&kernel, above, "cpuset.cpus.exclusive"), "2-3");

@@ -71,7 +71,7 @@ pub struct Args {
         requires = "at_boot"
     )]
     good_after: Duration,
-    /// Install a unit or init script for --at-boot
+    /// Install a service for --at-boot
     #[arg(long, value_name = "INIT", help_heading = DECLARED, num_args = 0..=1, conflicts_with_all = ["save", "confirm_within", "resize"])]
     install_unit: Option<Option<install::InitWord>>,
 }
@@ -315,7 +315,11 @@ impl AppliedPartition {
         let named = format!(" --partition {name}");
         let run = if *name == PartitionName::default() { "" } else { &named };
         let undo = if together == DeclaredCount::One { "" } else { &named };
-        format!("Run a program there with `quietcore run{run} -- PROGRAM`; undo it with `quietcore undo{undo}`.\n")
+        let use_it = match &self.intent.in_place {
+            Some(cgroup) => format!("The programs of {} run there", report::safe(cgroup)),
+            None => format!("Run a program there with `quietcore run{run} -- PROGRAM`"),
+        };
+        format!("{use_it}; undo it with `quietcore undo{undo}`.\n")
     }
 
     /// The verdict, what to do next, what needs attention, and the changes.

@@ -64,7 +64,7 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
     ));
     let verdict = lease_verdict(lease, granted.origin);
     let sections = [
-        format!("{verdict}{}", lease_next(lease)),
+        format!("{verdict}{}", lease_next(lease, granted.in_place.as_deref())),
         report::findings_text(&granted.findings, screen.detail(), screen.style()),
         plans::entries(&granted.entries, screen),
     ];

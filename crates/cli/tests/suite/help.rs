@@ -99,8 +99,8 @@ fn a_summary_fits_on_one_screen_and_all_of_apply_on_two() {
 #[test]
 fn an_option_has_one_meaning_in_every_command() {
     // A file or a directory; a place where the option may stand alone; a file, or the partition to move tasks from; how
-    // long, or for which owner.
-    const SEVERAL: [&str; 4] = ["out", "install-unit", "from", "for"];
+    // long, or for which owner; the cgroup of a program, or one's own.
+    const SEVERAL: [&str; 5] = ["out", "install-unit", "from", "for", "in-place"];
     let value = |argument: &Arg| match argument.get_action() {
         ArgAction::Set | ArgAction::Append => argument
             .get_value_names()

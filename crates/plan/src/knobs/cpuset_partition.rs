@@ -16,11 +16,7 @@ pub(super) const KNOB: Knob = Knob {
          balances load nor places tasks there",
     aliases: &["cpuset.cpus.partition"],
     files: &["/sys/fs/cgroup/NAME/cpuset.cpus.partition"],
-    related: &[
-        "/sys/fs/cgroup/NAME/cpuset.cpus",
-        "/sys/fs/cgroup/NAME/cpuset.mems",
-        "/sys/fs/cgroup/NAME/cpuset.cpus.exclusive",
-    ],
+    related: &["/sys/fs/cgroup/NAME/cpuset.cpus", "/sys/fs/cgroup/NAME/cpuset.mems"],
     isolation: "isolated: no other task, no load balancing; always read back, because writing an invalid partition \
          succeeds",
     since: "v1: 2.6.24; v2 partition `root`: 5.0, `isolated`: 6.1",

@@ -18,6 +18,8 @@ pub struct GrantedLease {
     pub lease: Lease,
     /// Whether its owner had it already.
     pub origin: LeaseOrigin,
+    /// The cgroup of the owner, if it is the partition.
+    pub in_place: Option<String>,
     /// The changes, in order.
     pub entries: Vec<ChangeEntry>,
     /// What the user should know.
@@ -40,7 +42,10 @@ pub(super) fn attempt(changing: &ChangeLock, waiting: &WaitingRequest) -> Result
     session.refresh();
     let registry = LeaseRegistry::read(changing.state())?;
     if let Some(lease) = earlier_lease(changing, &registry, waiting)? {
+        let is_it = |intent: &Intent| intent.name.as_str() == lease.partition;
+        let intent = session.in_force().into_iter().find(is_it);
         return Ok(LeaseAttempt::Granted(Box::new(GrantedLease {
+            in_place: intent.and_then(|intent| intent.in_place),
             lease,
             origin: LeaseOrigin::Earlier,
             entries: Vec::new(),
@@ -164,6 +169,7 @@ fn grant(
     match applied {
         Ok(applied) => Ok(GrantedLease {
             lease,
+            in_place: intent.in_place,
             origin: LeaseOrigin::Granted,
             entries: applied.entries,
             findings: applied.findings,

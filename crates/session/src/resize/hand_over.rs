@@ -1,0 +1,66 @@
+//! Gives the CPUs of an active partition to the cgroup of a program, instead of moving the program.
+
+use crate::in_place::{PartitionPlace, is_inside, own_cgroup_finding, place_of};
+use crate::isolation::plan_on;
+use crate::{Session, partition};
+use plan::{Intent, Plan};
+use root::Failure;
+
+/// Makes the cgroup of a process the partition of this name, which is active elsewhere and has no programs. Only a note if
+/// the kernel cannot.
+///
+/// # Errors
+/// No such partition, one with programs or of another program, and a step that failed.
+pub fn hand_over(session: &Session, name: &str, pid: u32) -> Result<(), Failure> {
+    let nothing = || partition::no_partition(name, &session.in_force());
+    let changing = session.lock_existing()?.ok_or_else(nothing)?;
+    session.refresh();
+    let machine = session.machine().for_plan(session.root());
+    let active = session
+        .in_force()
+        .into_iter()
+        .find(|intent| intent.name.as_str() == name);
+    let (Some(active), Some(hierarchy)) = (active, machine.cgroups.cpuset.as_ref()) else {
+        return Err(nothing());
+    };
+    let owner = format!("pid:{pid}");
+    let cgroup = match place_of(&owner, &machine, session.root())? {
+        PartitionPlace::OwnCgroup => {
+            let finding = own_cgroup_finding(&owner, &active, hierarchy);
+            session.note(&format!("note: {}\n", finding.message));
+            return Ok(());
+        }
+        PartitionPlace::InPlace(cgroup) => cgroup,
+    };
+    match &active.in_place {
+        Some(place) if is_inside(&cgroup, place) => return Ok(()),
+        Some(place) => {
+            return Err(Failure::conflict(
+                format!("partition {name} cannot be handed over"),
+                format!("it is the cgroup {place} of another program"),
+                format!("undo it first: `quietcore undo --partition {name}`"),
+            ));
+        }
+        None => {}
+    }
+    let intent = Intent {
+        in_place: Some(cgroup),
+        ..active
+    };
+    // Errors of the plan come before anything is changed.
+    let plan = plan_on(session, &machine, &intent)?;
+    refuse_errors(&plan)?;
+    super::resize(&changing, (&machine, &intent, plan), "in place")?;
+    Ok(())
+}
+
+fn refuse_errors(plan: &Plan) -> Result<(), Failure> {
+    match plan.findings.iter().find(|finding| finding.level == plan::Level::Error) {
+        Some(finding) => Err(Failure::unable(
+            "the cgroup cannot be a partition",
+            &finding.message,
+            &finding.fix,
+        )),
+        None => Ok(()),
+    }
+}
