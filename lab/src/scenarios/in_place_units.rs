@@ -24,15 +24,27 @@ look() {
     done
     note "$1_control" "$(cat $c/system.slice/cgroup.subtree_control)"
 }
-isolate() { quietcore apply --cpus $1 --profile minimal --partition $2 --in-place unit:$2.service --json; }
 systemd-run --quiet --unit=plain -p MemoryMax=100M /bin/sleep 900
+sleep 0.5
+look alone
+rec alone quietcore apply --cpus 3 --profile minimal --partition plain --in-place unit:plain.service --json
+look alone_applied
+systemctl daemon-reload
+sleep 0.5
+look alone_reloaded
+systemd-run --quiet --unit=other /bin/sleep 900
+sleep 0.5
+look alone_started
+systemctl stop other
+rec alone_check quietcore check --for 1s --json
+rec alone_undo quietcore undo --json
 systemd-run --quiet --unit=asked -p MemoryMax=100M -p Delegate=cpuset /bin/sleep 900
 sleep 0.5
 state before
 look before
-rec plain isolate 3 plain
+rec plain quietcore apply --cpus 3 --profile minimal --partition plain --in-place unit:plain.service --json
 look one
-rec asked isolate 2 asked
+rec asked quietcore apply --cpus 2 --profile minimal --partition asked --in-place unit:asked.service --json
 look applied
 systemctl daemon-reload
 sleep 0.5
@@ -53,7 +65,7 @@ rec undo_two quietcore undo --json
 look undone
 state after
 same same before after
-rec again isolate 3 asked
+rec again quietcore apply --cpus 3 --profile minimal --partition asked --in-place unit:asked.service --json
 systemctl stop asked
 look ended
 rec undo_ended quietcore undo --json
@@ -64,29 +76,54 @@ fn script(_: &ScenarioCell) -> String {
     SCRIPT.to_owned()
 }
 
+/// What the partitions of the two units read at each place: `none` without the controller or without the unit.
+const STATES: [(&str, &str, &str); 15] = [
+    ("alone", "none", "none"),
+    ("alone_applied", "isolated", "none"),
+    ("alone_reloaded", "isolated", "none"),
+    ("alone_started", "isolated", "none"),
+    ("before", "member", "member"),
+    ("one", "isolated", "member"),
+    ("applied", "isolated", "isolated"),
+    ("reloaded", "isolated", "isolated"),
+    ("started", "isolated", "isolated"),
+    ("stopped", "isolated", "isolated"),
+    ("reexecuted", "isolated", "isolated"),
+    ("half", "isolated", "member"),
+    ("undone", "member", "member"),
+    ("ended", "member", "none"),
+    ("ended_undone", "none", "none"),
+];
+
 fn check(_: &ScenarioCell, seen: &GuestRecords, verdict: &mut ScenarioVerdict) {
-    for name in ["plain", "asked", "undo", "undo_two", "again", "undo_ended"] {
+    for name in [
+        "alone",
+        "alone_undo",
+        "plain",
+        "asked",
+        "undo",
+        "undo_two",
+        "again",
+        "undo_ended",
+    ] {
         verdict.status(seen, name, 0);
     }
-    same_states(seen, "same", verdict);
-    for place in [
-        "before",
-        "one",
-        "applied",
-        "reloaded",
-        "started",
-        "stopped",
-        "reexecuted",
-        "half",
-        "undone",
-        "ended",
-        "ended_undone",
-    ] {
-        verdict.note(format!(
-            "{place}: {} {} [{}]",
-            seen.get(&format!("{place}_plain")).text(),
-            seen.get(&format!("{place}_asked")).text(),
-            seen.get(&format!("{place}_control")).text()
-        ));
+    for (place, plain, asked) in STATES {
+        let state = |unit: &str| seen.get(&format!("{place}_{unit}")).text().to_owned();
+        let expected = (plain.to_owned(), asked.to_owned());
+        verdict.equal(place, (state("plain"), state("asked")), expected);
     }
+    verdict.equal("the limit", seen.get("limit").text(), "104857600");
+    for name in ["alone_check", "check"] {
+        let check = seen.get(name).json();
+        let findings = check["findings"].as_array();
+        let errors = findings.map_or(1, |all| all.iter().filter(|one| one["level"] == "error").count());
+        verdict.equal(name, errors, 0);
+    }
+    verdict.equal(
+        "system.slice at the end",
+        seen.get("ended_undone_control").text(),
+        "memory pids",
+    );
+    same_states(seen, "same", verdict);
 }

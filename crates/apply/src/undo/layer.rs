@@ -8,7 +8,7 @@ use super::{
     Force, UndoOutcome, UndoRequest, by_hand, cycle, record_step, sets, sharing, unban, verify, waiting, workers,
 };
 use crate::journal::Journal;
-use crate::layers::{ApplyLayer, isolated, layers};
+use crate::layers::{ApplyLayer, is_in, isolated, layers};
 use crate::masks::{CpuDivision, IntendedMasks, PartitionEnd, UndoScope};
 use crate::original_cgroup::CgroupMap;
 use crate::record::{ChangeOutcome, DriftedTask, JournalEvent, JournalRecord};
@@ -193,8 +193,20 @@ impl LayerUndo<'_> {
         let note = workers::note(self.machine).filter(is_new);
         undone.notes.extend(note);
         if let Some(files) = verify::files_before(self.all, self.layer, self.others) {
-            verify::verify(self.system, files, self.force, undone);
-            let came = sets::new_child_sets(self.system, files, &self.layer.intent.cpus);
+            let mut files = files.clone();
+            // With a program that has ended, its manager disables the controllers that only that program needed.
+            if self.scope.end == PartitionEnd::ByOthers
+                && let Some(cgroup) = self.layer.intent.in_place.as_deref()
+            {
+                let dir = format!("{}{cgroup}", self.mount());
+                let is_above = |path: &str| {
+                    path.strip_suffix("/cgroup.subtree_control")
+                        .is_some_and(|above| is_in(&dir, above))
+                };
+                files.retain(|path, _| !is_above(path));
+            }
+            verify::verify(self.system, &files, self.force, undone);
+            let came = sets::new_child_sets(self.system, &files, &self.layer.intent.cpus);
             undone.notes.extend(came);
         }
     }

@@ -5,6 +5,8 @@
 //! `AllowedCPUs=`, `AllowedMemoryNodes=` or `Delegate=cpuset` makes it need the controller. The slice names all memory
 //! nodes, because CPUs would conflict with a partition that owns them. The slice comes before the partition, because
 //! starting it may disable and enable the controller once.
+//!
+//! It is beside the partition: for a unit that is isolated in place, inside the slice of the unit.
 
 use super::{Knob, KnobUse, Presence};
 use crate::{Action, Change, Plan, PlanContext, Profile};
@@ -28,8 +30,27 @@ pub(super) const KNOB: Knob = Knob {
     ..Knob::PLAIN
 };
 
-/// No dash: it would make the unit a child of another slice.
-const UNIT: &str = "quietcore.slice";
+/// The unit, and its directory below the mount. A dash makes it a child of the slice before the dash (systemd.slice(5)).
+fn unit_beside(in_place: Option<&str>) -> (String, String) {
+    let (mut above, mut slice) = ("", "");
+    for (end, _) in in_place
+        .into_iter()
+        .flat_map(|cgroup| cgroup.match_indices('/').skip(1))
+    {
+        let path = in_place.map_or("", |cgroup| &cgroup[..end]);
+        // What is inside another unit is not systemd's.
+        let Some(name) = path.rsplit('/').next().and_then(|name| name.strip_suffix(".slice")) else {
+            break;
+        };
+        (above, slice) = (path, name);
+    }
+    let unit = match slice {
+        "" => "quietcore.slice".to_owned(),
+        slice => format!("{slice}-quietcore.slice"),
+    };
+    let path = format!("{above}/{unit}");
+    (unit, path)
+}
 
 fn plan(knob: &Knob, scene: &PlanContext, plan: &mut Plan) -> Presence {
     let hierarchy = scene
@@ -50,10 +71,11 @@ fn plan(knob: &Knob, scene: &PlanContext, plan: &mut Plan) -> Presence {
         true => "0".to_owned(),
         false => with_memory.to_string(),
     };
-    let path = format!("{}/{UNIT}", hierarchy.mount);
+    let (unit, path) = unit_beside(scene.intent.in_place.as_deref());
+    let path = hierarchy.dir(&path);
     let after = format!("a transient systemd unit with AllowedMemoryNodes={nodes}");
     let action = Action::StartSlice {
-        unit: UNIT.to_owned(),
+        unit,
         path: path.clone(),
         nodes,
     };
@@ -62,4 +84,30 @@ fn plan(knob: &Knob, scene: &PlanContext, plan: &mut Plan) -> Presence {
     let change = Change::new(&path, &after, "stop the unit with the last partition", action);
     plan.changes.push(change.of_knob(knob.name, why));
     Presence::Here
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_slice_is_beside_the_partition() {
+        for (in_place, unit, path) in [
+            (None, "quietcore.slice", "/quietcore.slice"),
+            (Some("/init.scope"), "quietcore.slice", "/quietcore.slice"),
+            (
+                Some("/system.slice/a.service"),
+                "system-quietcore.slice",
+                "/system.slice/system-quietcore.slice",
+            ),
+            (
+                Some("/user.slice/user-7.slice/user@7.service/app.slice/b.service"),
+                "user-7-quietcore.slice",
+                "/user.slice/user-7.slice/user-7-quietcore.slice",
+            ),
+            (Some("/lxc/vm/init"), "quietcore.slice", "/quietcore.slice"),
+        ] {
+            assert_eq!(unit_beside(in_place), (unit.to_owned(), path.to_owned()));
+        }
+    }
 }
