@@ -2,6 +2,10 @@
 //!
 //! `/run/quietcore/journal` exists only while something is active. A full undo renames it into `history/`.
 
+mod history;
+
+pub use history::{History, history};
+
 use crate::framing::{FramingError, VERSION, decode_line, encode, is_torn, now_ns};
 use crate::layers::{ApplyLayer, LayerState, layers};
 use crate::resize_record::Resize;
@@ -264,9 +268,10 @@ impl<'a> Journal<'a> {
         };
         // A process that is killed between the two writes leaves these records in both files; the next call writes the
         // same file again.
-        self.storage
-            .replace(&format!("history/{:020}", oldest.at_ns), &text(over)?)?;
-        Ok(self.storage.replace(NAME, &text(rest)?)?)
+        self.storage.replace(&history::name(oldest.at_ns), &text(over)?)?;
+        self.storage.replace(NAME, &text(rest)?)?;
+        history::limit(self.storage);
+        Ok(())
     }
 
     /// Renames the journal into the history: nothing is active any more.
@@ -275,47 +280,18 @@ impl<'a> Journal<'a> {
     /// The rename error.
     pub fn retire(self) -> Result<(), ApplyError> {
         let start_ns = self.records.first().map_or_else(now_ns, |record| record.at_ns);
-        // Nanoseconds sort chronologically, and two journals cannot start in the same one.
-        let past = format!("history/{start_ns:020}");
+        let past = history::name(start_ns);
         match self.storage.rename(NAME, &past) {
-            // A process that was killed in `put_over_away` left a copy of our first records there.
+            // A process that was killed in `archive_finished_layers` left a copy of our first records there.
             Err(error) if error.errno() == Some(libc::EEXIST) => {
                 self.storage.remove(&past)?;
-                Ok(self.storage.rename(NAME, &past)?)
+                self.storage.rename(NAME, &past)?;
             }
-            outcome => Ok(outcome?),
+            outcome => outcome?,
         }
+        history::limit(self.storage);
+        Ok(())
     }
-}
-
-/// Reads every journal: the retired ones, oldest first, then the active one.
-///
-/// # Errors
-/// The error of listing or reading, or an active journal that cannot be decoded.
-pub fn history(storage: &dyn Storage) -> Result<History, ApplyError> {
-    let mut history = History::default();
-    for name in storage.names("history")? {
-        let name = format!("history/{name}");
-        if let Some(bytes) = storage.read(&name)? {
-            match decode_file(&bytes, &name) {
-                Ok(records) => history.journals.push(records),
-                Err(error) => history.unreadable.push(error),
-            }
-        }
-    }
-    if let Some(journal) = Journal::open(storage)? {
-        history.journals.push(journal.records);
-    }
-    Ok(history)
-}
-
-/// What was done on this boot.
-#[derive(Debug, Default)]
-pub struct History {
-    /// Every readable journal.
-    pub journals: Vec<Vec<JournalRecord>>,
-    /// Why the others cannot be read, for example because a newer version wrote them.
-    pub unreadable: Vec<ApplyError>,
 }
 
 /// Encodes records as lines.
@@ -411,7 +387,7 @@ mod tests {
     fn finished_records_that_were_copied_but_not_cut_are_archived_once() {
         let temp = tempfile::tempdir().unwrap();
         let state = StateDir::create(&temp.path().join("state")).unwrap();
-        // The state after a kill between the two writes of `put_over_away`.
+        // The state after a kill between the two writes of `archive_finished_layers`.
         let copied = format!("history/{:020}", 7);
         state.replace(&copied, &journal(1)).unwrap();
         state.replace(super::NAME, &journal(3)).unwrap();
