@@ -69,6 +69,8 @@ rec again quietcore apply --cpus 3 --profile minimal --partition asked --in-plac
 systemctl stop asked
 look ended
 rec undo_ended quietcore undo --json
+# systemd disables a controller that no unit needs some time after the last one has ended.
+wait_for 30 sh -c '! grep -q cpuset /sys/fs/cgroup/system.slice/cgroup.subtree_control'
 look ended_undone
 "#;
 

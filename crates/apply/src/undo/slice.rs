@@ -7,7 +7,7 @@ use crate::actions::control_of;
 use crate::entry::ChangeEntry;
 use crate::record::ChangeOutcome;
 use machine::Version;
-use plan::ReadbackComparison;
+use plan::{Action, ReadbackComparison};
 use root::DirectoryEntryType;
 use std::time::Duration;
 
@@ -83,6 +83,10 @@ fn control(
     former: &str,
     undone: &mut UndoOutcome,
 ) -> Option<ChangeEntry> {
+    if has_program_ended(system, step) {
+        // The controller may have been enabled for that program. Then systemd disables it.
+        return None;
+    }
     let file = control_of(path);
     let has = |text: &str| ReadbackComparison::Word.same(text, "+cpuset");
     let now = || system.root().readable_value(&file).unwrap_or_default();
@@ -111,10 +115,17 @@ fn control(
     match system.write(&file, value) {
         Ok(()) => None,
         Err(error) if error.errno() == Some(libc::EBUSY) => keeps(),
-        // systemd has disabled it above too. If the program that needed it still runs, the comparison of all files says so.
-        Err(error) if error.errno() == Some(libc::ENOENT) => None,
         Err(error) => Some(fail(step, undone, &file, &error)),
     }
+}
+
+/// Whether the partition was the cgroup of a program, and that cgroup has been removed.
+fn has_program_ended(system: &dyn System, step: &UndoStep) -> bool {
+    let dir = step.layer.changes.iter().find_map(|change| match &change.action {
+        Action::MakePartition { path, .. } => Some(path.rsplit_once('/')?.0),
+        _ => None,
+    });
+    step.layer.intent.in_place.is_some() && dir.is_some_and(|dir| matches!(system.root().kind(dir), Ok(None)))
 }
 
 /// Whether a cgroup below has values of its own in its cpuset files. Disabling the controller would lose them.
