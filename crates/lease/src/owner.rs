@@ -131,9 +131,11 @@ fn process(root: &Root, pid: u32) -> Result<TaskKey, OwnerAbsence> {
 }
 
 fn cgroup(root: &Root, path: String) -> Result<OwnerIdentity, OwnerAbsence> {
-    match root.inode(&path)? {
-        Some(inode) => Ok(OwnerIdentity::Cgroup { path, inode }),
-        None => Err(OwnerAbsence::NoPath),
+    match (root.inode(&path)?, root.kind(&path)?) {
+        (Some(inode), _) => Ok(OwnerIdentity::Cgroup { path, inode }),
+        // A captured machine has no inodes.
+        (None, Some(_)) => Ok(OwnerIdentity::Cgroup { path, inode: 0 }),
+        (None, None) => Err(OwnerAbsence::NoPath),
     }
 }
 

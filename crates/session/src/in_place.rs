@@ -3,7 +3,7 @@
 use lease::{LeaseOwner, OwnerIdentity};
 use machine::{Hierarchy, Machine, Version};
 use plan::{Finding, FindingId, Intent};
-use root::{Failure, Root};
+use root::{Failure, Root, Status};
 
 /// Where the partition of a program is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,7 +19,14 @@ pub(crate) enum PartitionPlace {
 /// # Errors
 /// Another form, nothing of that name, and the root cgroup.
 pub(crate) fn place_of(owner: &str, machine: &Machine, root: &Root) -> Result<PartitionPlace, Failure> {
-    let found = LeaseOwner::find(owner, root, &machine.cgroups)?;
+    let found = LeaseOwner::find(owner, root, &machine.cgroups).map_err(|error| match error.status {
+        Status::Unable => Failure::unable(
+            format!("there is no program {}", report::safe(owner)),
+            error.why,
+            "it has to run now, in a cgroup of its own",
+        ),
+        _ => error,
+    })?;
     if found.identity == OwnerIdentity::Manual {
         return Err(Failure::usage(
             "`manual` has no cgroup",

@@ -22,7 +22,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// Print the plan as files of another tool that do the same
-    #[arg(long, alias = "export", value_name = "FORMAT", value_parser = forms())]
+    #[arg(conflicts_with = "in_place", long, alias = "export", value_name = "FORMAT", value_parser = forms())]
     format: Option<String>,
     /// With --format: write the files below this directory; existing files are never overwritten
     #[arg(long, alias = "export-to", value_name = "DIR", requires = "format")]
