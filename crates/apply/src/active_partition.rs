@@ -7,7 +7,7 @@ use crate::record::{ChangeOutcome, JournalEvent, JournalRecord, StateAfter};
 use crate::undo::{irq_of, shared_now};
 use crate::{System, bans};
 use machine::{CpuSet, Machine, MapEntries, irqbalance};
-use plan::{Action, Change, Finding, FindingId, Intent, ReadbackComparison, UndoMethod};
+use plan::{Action, Finding, FindingId, Intent, ReadbackComparison};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// An active partition, with its state according to the journal.
@@ -81,9 +81,6 @@ pub(crate) fn drifted(
                 return None;
             };
             let now = system.root().readable_value(path)?;
-            if has_added(change, &now, &layer.intent.cpus) {
-                return None;
-            }
             // A later partition narrows what they share, unless it does not change this setting; and the kernel may
             // have narrowed it before both.
             let narrowed = without(*compare, value, &share.isolated);
@@ -120,18 +117,6 @@ fn fallback(layer: &ApplyLayer) -> Option<(String, String)> {
         _ => None,
     })?;
     (made != first).then(|| (change.id.clone(), format!("the kernel changed it to `{made}`")))
-}
-
-/// Whether a list still has the CPUs that the change added. Others may have their own CPUs in the same list.
-fn has_added(change: &Change, now: &str, cpus: &CpuSet) -> bool {
-    let adds = matches!(
-        change.action,
-        Action::Write {
-            undo: UndoMethod::RemoveCpus,
-            ..
-        }
-    );
-    adds && CpuSet::parse_list(now).is_ok_and(|list| cpus.is_subset(&list))
 }
 
 /// Whether the list of an interrupt has none of these CPUs.

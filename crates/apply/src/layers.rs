@@ -6,7 +6,7 @@
 
 use crate::record::{ChangeOutcome, JournalEvent, JournalRecord};
 use machine::{CpuSet, Hierarchy};
-use plan::{Action, Change, Intent, IntentKind, UndoMethod};
+use plan::{Action, Change, Intent, IntentKind, ReadbackComparison, UndoMethod};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The reason of a layer that belongs to a lease.
@@ -248,7 +248,7 @@ impl ApplyLayer<'_> {
             // Each layer removes its own CPUs from the list again.
             Action::BanCpus { .. } | Action::CycleCpus { .. } => return true,
             Action::Write {
-                undo: UndoMethod::RemoveCpus,
+                compare: ReadbackComparison::Includes,
                 ..
             } => return true,
             Action::MoveTasks { .. } | Action::NarrowTasks { .. } => return false,
@@ -277,7 +277,7 @@ impl ApplyLayer<'_> {
 
 impl ApplyLayer<'_> {
     /// The other layers that need what a change of this one made: all of them, except that the housekeeping set
-    /// concerns only those that use the same one.
+    /// concerns only those that use the same one, and a controller only those that enable it in the same cgroup.
     #[must_use]
     pub fn sharing_layers<'o, 'r>(
         &self,
@@ -291,8 +291,21 @@ impl ApplyLayer<'_> {
             action => path_of(action),
         };
         let covered = keeps(self).filter(|kept| place.is_some_and(|place| is_in(place, kept)));
-        let shares = |other: &&&ApplyLayer| covered.is_none() || keeps(other) == covered;
+        let is_named = is_controller(change);
+        let shares = |other: &&&ApplyLayer| match is_named {
+            true => other.changes.iter().any(|own| own.target == change.target),
+            false => covered.is_none() || keeps(other) == covered,
+        };
         others.iter().filter(shares).copied().collect()
+    }
+}
+
+/// Whether a change enables a controller in a cgroup: layers in place do so in different ones.
+pub(crate) fn is_controller(change: &Change) -> bool {
+    match &change.action {
+        Action::StartSlice { .. } => true,
+        Action::Write { compare, undo, .. } => *compare == ReadbackComparison::Word && *undo == UndoMethod::Restore,
+        _ => false,
     }
 }
 

@@ -70,7 +70,7 @@ pub struct IntentArgs {
     /// Isolate this program's cgroup: pid:N, unit:NAME
     ///
     /// Also cgroup:PATH, container:ID or domain:NAME. The cgroup with everything in it becomes the partition, and its limits keep
-    /// holding (cgroup v2, Linux 6.7 and later). Older kernels get a partition beside it, and a warning.
+    /// holding (cgroup v2, Linux 6.11 and later). Older kernels get a partition beside it, and a warning.
     #[arg(long, value_name = "PROGRAM", help_heading = PARTITION, conflicts_with_all = ["threaded", "owner"])]
     pub in_place: Option<String>,
 }

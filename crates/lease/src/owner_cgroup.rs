@@ -15,6 +15,11 @@ pub(crate) fn by_path(root: &Root, cgroups: &Cgroups, path: &str) -> Result<Stri
         return Err(OwnerAbsence::Relative);
     }
     let mounts = hierarchies(cgroups);
+    let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
+    let path = &*match parts.is_empty() {
+        true => String::new(),
+        false => format!("/{}", parts.join("/")),
+    };
     if path.is_empty() || mounts.contains(&path) {
         return Err(OwnerAbsence::RootCgroup);
     }

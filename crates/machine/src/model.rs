@@ -266,16 +266,17 @@ impl Machine {
         self
     }
 
-    /// Whether a cgroup below cgroups that are no partitions can be a partition (cgroup v2, 6.7 and later). On 6.7 that is not
-    /// visible while no cgroup has the cpuset controller.
+    /// Whether a cgroup below cgroups that are no partitions can be a partition, whatever its `cpuset.cpus`: on cgroup v2 from
+    /// 6.11 on. From 6.7 on the kernel has such partitions, but all lists on the way have to contain the CPUs too
+    /// (`compute_effective_exclusive_cpumask`). No file shows the difference, so the release decides.
     #[must_use]
     pub fn has_remote_partitions(&self) -> bool {
-        let Some(hierarchy) = self.cgroups.cpuset.as_ref() else {
-            return false;
-        };
-        let mut sets = hierarchy.sets.iter();
-        hierarchy.version == Version::V2
-            && (self.isolation.cpuset_isolated.is_some() || sets.any(|set| set.cpus_exclusive.is_some()))
+        let is_v2 = self
+            .cgroups
+            .cpuset
+            .as_ref()
+            .is_some_and(|hierarchy| hierarchy.version == Version::V2);
+        is_v2 && self.kernel.version.is_some_and(|version| version >= (6, 11))
     }
 
     /// Reads again what is isolated, from the same root: masks of workqueues and of later interrupts can change at run

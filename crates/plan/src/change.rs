@@ -51,7 +51,6 @@ impl Change {
         let back = match undo {
             UndoMethod::Restore => "write the former value",
             UndoMethod::WithSet => "removed with the cgroup",
-            UndoMethod::RemoveCpus => "remove the CPUs from the list again",
         };
         let action = Action::Write {
             path: path.to_owned(),
@@ -224,6 +223,8 @@ pub enum ReadbackComparison {
     List,
     /// As hexadecimal masks: `ff` equals `0x000000ff`.
     Mask,
+    /// As a CPU list that contains these CPUs, and may contain those of others. A write adds them, and undo removes them.
+    Includes,
     /// As trimmed text.
     Text,
     /// `+name` matches if the list of words contains `name`: `cgroup.subtree_control`.
@@ -252,8 +253,6 @@ pub enum UndoMethod {
     Restore,
     /// Nothing: the file disappears with the cgroup that was created for it.
     WithSet,
-    /// Remove the partition's CPUs from the list, which others may have extended since.
-    RemoveCpus,
 }
 
 impl ReadbackComparison {
@@ -266,6 +265,10 @@ impl ReadbackComparison {
             ReadbackComparison::List | ReadbackComparison::Mask => match (self.cpus(found), self.cpus(intended)) {
                 (Some(found), Some(intended)) => found == intended,
                 _ => found == intended,
+            },
+            ReadbackComparison::Includes => match (self.cpus(found), self.cpus(intended)) {
+                (Some(found), Some(intended)) => intended.is_subset(&found),
+                _ => false,
             },
             ReadbackComparison::Text => found == intended,
             ReadbackComparison::Choice => chosen(found) == chosen(intended),
@@ -280,7 +283,7 @@ impl ReadbackComparison {
     /// The CPUs of a list or mask; `None` for other texts.
     pub(crate) fn cpus(self, text: &str) -> Option<CpuSet> {
         match self {
-            ReadbackComparison::List => CpuSet::parse_list(text).ok(),
+            ReadbackComparison::List | ReadbackComparison::Includes => CpuSet::parse_list(text).ok(),
             ReadbackComparison::Mask => CpuSet::parse_mask(text).ok(),
             ReadbackComparison::Text | ReadbackComparison::Choice | ReadbackComparison::Word => None,
         }

@@ -39,40 +39,66 @@ pub(crate) fn place_of(owner: &str, machine: &Machine, root: &Root) -> Result<Pa
     };
     let cgroup = match &found.identity {
         OwnerIdentity::Manual => None,
-        OwnerIdentity::Process(key) => machine::tasks::cgroup_of(root, key.tid, hierarchy.version),
+        OwnerIdentity::Process(key) => {
+            machine::tasks::cgroup_of(root, key.tid, hierarchy.version).map(|cgroup| domain_of(cgroup, root, hierarchy))
+        }
         OwnerIdentity::Cgroup { path, .. } => path.strip_prefix(&hierarchy.mount).map(str::to_owned),
     };
-    match cgroup {
-        _ if !machine.has_remote_partitions() => Ok(PartitionPlace::OwnCgroup),
-        Some(cgroup) if cgroup != "/" => Ok(PartitionPlace::InPlace(cgroup)),
-        _ => Err(Failure::usage(
-            format!("{} has no cgroup of its own", report::safe(owner)),
-            "it is in the root cgroup, which everything else is in too",
-            "start it in a cgroup, for example with systemd-run; or leave out --in-place",
-        )),
+    let refused = |why: &str, next: &str| {
+        Err(Failure::usage(
+            format!("{} cannot be isolated where it is", report::safe(owner)),
+            why,
+            next,
+        ))
+    };
+    const START_IT: &str = "start it in a cgroup, for example with systemd-run; or leave out --in-place";
+    let Some(cgroup) = cgroup.filter(|_| machine.has_remote_partitions()) else {
+        return match machine.has_remote_partitions() {
+            true => refused(
+                "its cgroup is not in the hierarchy with the cpuset controller",
+                START_IT,
+            ),
+            false => Ok(PartitionPlace::OwnCgroup),
+        };
+    };
+    if cgroup == "/" {
+        return refused("it is in the root cgroup, which everything else is in too", START_IT);
     }
+    if cgroup.split('/').any(|part| part == "..") {
+        return refused(
+            "its cgroup is outside the part of the tree that is visible here",
+            START_IT,
+        );
+    }
+    let init = machine::tasks::cgroup_of(root, 1, hierarchy.version);
+    if init.is_some_and(|init| is_inside(&init, &cgroup)) {
+        return refused(
+            "process 1 is in that cgroup, and has to run on the other CPUs",
+            START_IT,
+        );
+    }
+    Ok(PartitionPlace::InPlace(cgroup))
+}
+
+/// The cgroup of a whole process: above a threaded cgroup, which has only some of its threads (the vCPUs of libvirt).
+fn domain_of(mut cgroup: String, root: &Root, hierarchy: &Hierarchy) -> String {
+    while apply::threads::is_threaded(root, &hierarchy.dir(&cgroup)) {
+        let above = cgroup.rfind('/').unwrap_or_default();
+        cgroup.truncate(above);
+    }
+    if cgroup.is_empty() { "/".to_owned() } else { cgroup }
 }
 
 /// The cgroup of a program for an intent, below the mount; or the finding that the partition is a cgroup of its own.
 ///
 /// # Errors
-/// As [`place_of`], and options of the intent that need a cgroup of our own.
+/// As [`place_of`].
 pub(crate) fn place_or_finding(
     owner: &str,
     intent: &Intent,
     machine: &Machine,
     root: &Root,
 ) -> Result<(Option<String>, Option<Finding>), Failure> {
-    if let Some(knob) = ["owner", "threaded", "owner_ancestor"]
-        .into_iter()
-        .find(|knob| intent.with.contains_key(*knob))
-    {
-        return Err(Failure::usage(
-            format!("{knob} cannot be used in place"),
-            "the cgroup belongs to another program, which decides who and what is inside",
-            format!("leave out {knob} or --in-place"),
-        ));
-    }
     Ok(match place_of(owner, machine, root)? {
         PartitionPlace::InPlace(cgroup) => (Some(cgroup), None),
         PartitionPlace::OwnCgroup => {
@@ -94,17 +120,16 @@ pub(crate) fn own_cgroup_finding(owner: &str, intent: &Intent, hierarchy: &Hiera
             "its other limits keep holding there",
         ),
         Version::V2 => (
-            "this kernel has no such partitions (6.7 and later have)",
+            "that needs Linux 6.11 or later",
             "there, the memory and I/O limits of its cgroup do not apply",
         ),
     };
     let message = format!(
-        "the cgroup of {} cannot be the partition: {why}. The partition is {path}; the program has to be moved there, \
-         and {differs}",
+        "the cgroup of {} cannot be the partition: {why}. The partition is {path}; {differs}",
         report::safe(owner)
     );
     let fix = format!(
-        "move it in: `quietcore move --into {} --pid PID`, or start it with `quietcore run --partition {}`",
+        "bring it there: `quietcore move --into {} --pid PID`, or start it with `quietcore run --partition {}`",
         intent.name, intent.name
     );
     Finding::warning(FindingId::PARTITION_IN_PLACE, report::safe(owner), message).fix(fix)

@@ -58,22 +58,33 @@ impl ActivePartition {
     /// Whether a task in this cgroup, given below the mount, is in the partition.
     #[must_use]
     pub fn has_inside(&self, hierarchy: &Hierarchy, cgroup: &str) -> bool {
-        match &self.in_place {
-            Some(place) => is_inside(cgroup, place),
-            None => hierarchy.dir(cgroup) == self.path,
-        }
+        self.is_place_of(cgroup) || (self.in_place.is_none() && hierarchy.dir(cgroup) == self.path)
     }
 
-    /// Where a task in this cgroup goes when it joins the partition; an error if the partition is the cgroup of another
-    /// program, and the task is not in it.
+    /// Whether the partition is the cgroup of another program, and this cgroup is it or inside it.
+    #[must_use]
+    pub fn is_place_of(&self, cgroup: &str) -> bool {
+        self.in_place.as_ref().is_some_and(|place| is_inside(cgroup, place))
+    }
+
+    /// Where a task in this cgroup goes when it joins the partition.
     ///
     /// # Errors
-    /// That reason.
-    pub fn entrance(&self, hierarchy: &Hierarchy, cgroup: &str) -> Result<String, NotInside> {
-        match &self.in_place {
-            None => Ok(self.path.clone()),
-            Some(_) if self.has_inside(hierarchy, cgroup) => Ok(hierarchy.dir(cgroup)),
-            Some(place) => Err(NotInside { place: place.clone() }),
+    /// Why it goes nowhere, if the partition is the cgroup of another program.
+    pub fn entrance(&self, root: &Root, hierarchy: &Hierarchy, cgroup: &str) -> Result<String, NoEntrance> {
+        let Some(place) = &self.in_place else {
+            return Ok(self.path.clone());
+        };
+        let dir = hierarchy.dir(cgroup);
+        let place = place.clone();
+        if !is_partition(root, &self.path) {
+            return Err(NoEntrance::Ended { place });
+        }
+        match self.is_place_of(cgroup) {
+            // A move would collect the threads that its manager has distributed.
+            true if apply::threads::is_threaded(root, &dir) => Err(NoEntrance::Threaded { place }),
+            true => Ok(dir),
+            false => Err(NoEntrance::Outside { place }),
         }
     }
 
@@ -108,20 +119,49 @@ impl ActivePartition {
     }
 }
 
-/// The partition is the cgroup of another program, and only that program's manager puts tasks there.
+/// Why no task joins or leaves a partition that is the cgroup of another program.
 #[derive(Clone, Debug)]
-pub struct NotInside {
-    place: String,
+pub enum NoEntrance {
+    /// The task is not in the cgroup.
+    Outside {
+        /// The cgroup.
+        place: String,
+    },
+    /// The cgroup is no partition any more.
+    Ended {
+        /// The cgroup.
+        place: String,
+    },
+    /// The task is inside, and the cgroup distributes single threads.
+    Threaded {
+        /// The cgroup.
+        place: String,
+    },
 }
 
-impl fmt::Display for NotInside {
+impl fmt::Display for NoEntrance {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "the partition is the cgroup {} of another program, and only its manager starts programs there",
-            self.place
-        )
+        match self {
+            NoEntrance::Outside { place } => write!(
+                f,
+                "the partition is the cgroup {place} of another program, and only its manager moves tasks into it or out of it"
+            ),
+            NoEntrance::Ended { place } => write!(
+                f,
+                "the cgroup {place} is no partition any more: it was removed, or made again by its manager"
+            ),
+            NoEntrance::Threaded { place } => write!(
+                f,
+                "its manager distributes its threads over the cgroups in {place}; pin single threads with taskset"
+            ),
+        }
     }
+}
+
+/// Whether a v2 cgroup is a valid partition.
+pub(crate) fn is_partition(root: &Root, dir: &str) -> bool {
+    let state = root.readable_value(&format!("{dir}/cpuset.cpus.partition"));
+    matches!(state.as_deref(), Some("isolated" | "root"))
 }
 
 /// The error when no such partition is active, with similar names of those that are.
@@ -190,7 +230,7 @@ pub fn join(
     };
     let own = std::process::id();
     let cgroup = machine::tasks::cgroup_of(root, own, hierarchy.version).unwrap_or_default();
-    let entrance = partition.entrance(hierarchy, &cgroup);
+    let entrance = partition.entrance(root, hierarchy, &cgroup);
     let entrance =
         entrance.map_err(|why| failed(why.to_string(), "use a partition with a cgroup of its own".to_owned()))?;
     let parcel = PlannedMove {

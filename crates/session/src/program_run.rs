@@ -60,9 +60,12 @@ pub fn run_program(session: &Session, options: &RunOptions) -> Result<Status, Fa
         ..error
     };
     if options.in_place {
+        // Wrong options are refused before anything is changed.
+        PreparedRun::check(session, options).map_err(ours)?;
         resize::hand_over(session, &options.partition, std::process::id()).map_err(ours)?;
     }
     let ready = PreparedRun::check(session, options).map_err(ours)?;
+    ready.note_unpinned(session);
     if options.latency.is_none() && ready.pins.named.is_empty() {
         return ready.become_program(session, options, None);
     }
@@ -160,19 +163,6 @@ impl<'s> PreparedRun<'s> {
         let pins = Pins::within(&partition, &machine, options.cpus.as_deref(), &options.pins)?;
         let identity = accounts::identity(root, options.user.as_deref(), options.group.as_deref())?;
         let mems = options.mems.as_deref().map(|list| nodes(list, &machine)).transpose()?;
-        let prefix = machine
-            .cgroups
-            .cpuset
-            .as_ref()
-            .map_or("", |hierarchy| hierarchy.prefix.as_str());
-        let unpinned = pins.all.is_none() && pins.named.is_empty();
-        if unpinned && partition.cpus.len() > 1 && !partition.is_balanced(root, prefix) {
-            session.note(&format!(
-                "note: the scheduler does not distribute tasks over CPU {}: what the program starts stays on one of \
-                 them unless it is pinned (--cpus, --pin, or by the program itself)\n",
-                partition.cpus
-            ));
-        }
         Ok(PreparedRun {
             machine,
             root,
@@ -181,6 +171,20 @@ impl<'s> PreparedRun<'s> {
             identity,
             mems,
         })
+    }
+
+    /// Notes that nothing distributes the threads of the program, if nothing pins them.
+    fn note_unpinned(&self, session: &Session) {
+        let hierarchy = self.machine.cgroups.cpuset.as_ref();
+        let prefix = hierarchy.map_or("", |hierarchy| hierarchy.prefix.as_str());
+        let unpinned = self.pins.all.is_none() && self.pins.named.is_empty();
+        if unpinned && self.partition.cpus.len() > 1 && !self.partition.is_balanced(self.root, prefix) {
+            session.note(&format!(
+                "note: the scheduler does not distribute tasks over CPU {}: what the program starts stays on one of \
+                 them unless it is pinned (--cpus, --pin, or by the program itself)\n",
+                self.partition.cpus
+            ));
+        }
     }
 
     /// Requests the latency for the CPUs that the program uses. Applies to all CPUs if they have no file of their own, or if

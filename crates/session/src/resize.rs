@@ -122,6 +122,14 @@ pub fn resize(
     reason: &str,
 ) -> Result<(Plan, ApplyOutcome), Failure> {
     let session = changing.session;
+    // Errors of the plan come before anything is changed.
+    if let Some(finding) = plan.findings.iter().find(|finding| finding.level == Level::Error) {
+        return Err(Failure::unable(
+            "the partition cannot be made",
+            &finding.message,
+            &finding.fix,
+        ));
+    }
     let Some(former) = make_room(changing, intent, machine)? else {
         let request = request((machine, intent, &plan), reason, stop_flag());
         let applied = apply::apply(&*changing.host, changing.state(), &request);
@@ -132,7 +140,11 @@ pub fn resize(
     let machine = session.machine().for_plan(session.root());
     let failed = |error| former.failed(error, changing);
     // The intent stays as it was chosen before; only its plan changes without the former partition.
-    let plan = plan_on(session, &machine, intent).map_err(|error| failed(error.into()))?;
+    let earlier = plan;
+    let mut plan = plan_on(session, &machine, intent).map_err(|error| failed(error.into()))?;
+    plan.choice = earlier.choice;
+    let about_place = |finding: &Finding| finding.id == FindingId::PARTITION_IN_PLACE;
+    plan.findings.extend(earlier.findings.into_iter().filter(about_place));
     let request = request((&machine, intent, &plan), reason, stop_flag());
     let applied = apply::apply_resized(&*changing.host, changing.state(), &request);
     let mut applied = applied.map_err(|error| failed(error.into()))?;

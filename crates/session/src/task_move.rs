@@ -10,7 +10,7 @@ mod summary;
 mod threads;
 
 use crate::comm_pattern::Pin;
-use crate::partition::{self, ActivePartition, NotInside, Pins};
+use crate::partition::{self, ActivePartition, NoEntrance, Pins};
 use crate::policy::SchedulingPolicy;
 use crate::{ChangeLock, Session};
 use apply::{
@@ -317,7 +317,9 @@ impl Mover<'_> {
 
     /// Why a task cannot be moved at all, determined before trying.
     fn impossible(&mut self, one: &MoveSelection) -> Option<String> {
-        if let Err(why) = self.entrance(one) {
+        if let Err(why) = self.entrance(one)
+            && !(self.is_there(one) && self.way == MoveDirection::In && !self.changes_inside())
+        {
             return Some(why.to_string());
         }
         let bound = one.tasks.iter().find(|task| task.is_kernel() && !task.is_movable());
@@ -346,11 +348,11 @@ impl Mover<'_> {
     }
 
     /// Where tasks move to. Into the cgroup of another program, and out of it, none do.
-    fn entrance(&self, one: &MoveSelection) -> Result<String, NotInside> {
+    fn entrance(&self, one: &MoveSelection) -> Result<String, NoEntrance> {
         let cgroup = machine::tasks::cgroup_of(self.root, one.leader, self.partition.version).unwrap_or_default();
         match self.way {
-            MoveDirection::In => self.partition.entrance(self.hierarchy, &cgroup),
-            MoveDirection::Out => self.partition.entrance(self.hierarchy, ""),
+            MoveDirection::In => self.partition.entrance(self.root, self.hierarchy, &cgroup),
+            MoveDirection::Out => self.partition.entrance(self.root, self.hierarchy, ""),
         }
     }
 

@@ -49,7 +49,11 @@ pub(crate) fn enact(
         tasks: tasks.clone(),
     };
     let seq = stage.record_intent(change, before)?;
-    if let Err(error) = stage.system.write(path, value) {
+    let text = match compare {
+        ReadbackComparison::Includes => with_cpus(&now, value),
+        _ => value.to_owned(),
+    };
+    if let Err(error) = stage.system.write(path, &text) {
         if on_refusal == RefusalPolicy::Fatal {
             let errno = error.errno().unwrap_or(libc::EIO);
             stage.record_outcome(seq, ChangeOutcome::Refused(errno), StateAfter::Nothing)?;
@@ -79,6 +83,12 @@ pub(crate) fn enact(
         after: found,
         outcome,
     })
+}
+
+/// A list with CPUs added to what it has now, which others may have changed since the plan.
+fn with_cpus(now: &str, cpus: &str) -> String {
+    let list = |text: &str| CpuSet::parse_list(text).unwrap_or_default();
+    list(now).or(&list(cpus)).to_string()
 }
 
 /// The error for a value that the kernel took without effect.

@@ -72,13 +72,13 @@ fn undo_write(
     else {
         return None;
     };
-    match undo {
-        UndoMethod::WithSet => None,
-        UndoMethod::RemoveCpus => {
+    match (undo, compare) {
+        (UndoMethod::WithSet, _) => None,
+        (UndoMethod::Restore, ReadbackComparison::Includes) => {
             let former = former.unwrap_or_default();
             Some(cpu_list::remove_cpus(system, step, (path, former), undone))
         }
-        UndoMethod::Restore => {
+        (UndoMethod::Restore, _) => {
             let restoration = Restoration {
                 path,
                 own: &own_texts(step, value),

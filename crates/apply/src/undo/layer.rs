@@ -153,6 +153,7 @@ impl LayerUndo<'_> {
             false => Vec::new(),
         };
         let remaining = Remaining {
+            layer: self.layer,
             stay: &self.stay,
             hierarchy: self.hierarchy,
             scope: &self.scope,

@@ -6,7 +6,7 @@ use super::step::{StartedWrite, UndoStep, started_writes};
 use super::{Force, UndoOutcome};
 use crate::ApplyError;
 use crate::entry::ChangeEntry;
-use crate::layers::ApplyLayer;
+use crate::layers::{ApplyLayer, is_controller};
 use crate::masks::{CpuDivision, UndoScope};
 use crate::original_cgroup::CgroupMap;
 use crate::record::{ChangeOutcome, StateBefore, UnpinnedTasks};
@@ -58,6 +58,7 @@ pub(super) fn of_layers<'r>(all: &'r [ApplyLayer<'r>], hierarchy: Option<&Hierar
 
 /// The partitions that stay when a layer is undone.
 pub(super) struct Remaining<'a> {
+    pub layer: &'a ApplyLayer<'a>,
     pub stay: &'a [&'a ApplyLayer<'a>],
     pub hierarchy: Option<&'a Hierarchy>,
     pub scope: &'a UndoScope,
@@ -74,10 +75,17 @@ pub(super) fn undo_shared(
     force: Force,
     undone: &mut UndoOutcome,
 ) -> Result<Option<ChangeEntry>, ApplyError> {
-    let Remaining { stay, hierarchy, scope } = *remaining;
+    let Remaining {
+        stay, hierarchy, scope, ..
+    } = *remaining;
     let Some(first) = group.first() else {
         return Ok(None);
     };
+    // What only other layers enabled was disabled with the last of them, and may be of another program since.
+    let needs = |layer: &ApplyLayer| layer.changes.iter().any(|own| own.target == first.change.target);
+    if is_controller(first.change) && !needs(remaining.layer) {
+        return Ok(None);
+    }
     let stay = &*first.layer.sharing_layers(first.change, stay, hierarchy);
     let step = first.step(force);
     match &first.change.action {
@@ -155,9 +163,6 @@ fn restore_file(
         return None;
     }
     let touched = group.iter().any(|will| will.layer.seq == scope.layer);
-    if !touched && map.system.root().readable_value(file.path).is_none() {
-        return None;
-    }
     // Files of the others change only where they were set to the housekeeping CPUs, which are more now.
     if !touched && !stay.is_empty() && !file.is_share(&now, &scope.with) {
         return None;

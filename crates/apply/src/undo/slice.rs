@@ -83,12 +83,12 @@ fn control(
     former: &str,
     undone: &mut UndoOutcome,
 ) -> Option<ChangeEntry> {
-    if has_program_ended(system, step) {
+    let file = control_of(path);
+    let has = |text: &str| ReadbackComparison::Word.same(text, "+cpuset");
+    if has(former) && has_program_ended(system, step) {
         // The controller may have been enabled for that program. Then systemd disables it.
         return None;
     }
-    let file = control_of(path);
-    let has = |text: &str| ReadbackComparison::Word.same(text, "+cpuset");
     let now = || system.root().readable_value(&file).unwrap_or_default();
     let mut looks = 0;
     // systemd does so a moment after the unit is gone.

@@ -101,7 +101,7 @@ impl UndoStep<'_> {
 pub(super) fn missing_file_entry(step: &UndoStep, undone: &mut UndoOutcome, path: &str) -> ChangeEntry {
     // The cgroup of another program ends with that program.
     let cgroup = step.layer.intent.in_place.as_deref();
-    if cgroup.is_none_or(|cgroup| !path.contains(&format!("{cgroup}/"))) {
+    if cgroup.is_none_or(|cgroup| !(path.contains("/cgroup/") && path.contains(&format!("{cgroup}/")))) {
         undone
             .notes
             .push(format!("{path} no longer exists, so nothing was restored there"));

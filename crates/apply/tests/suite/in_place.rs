@@ -151,18 +151,66 @@ fn a_partition_of_another_program_is_refused_before_anything_is_written() {
     let kernel = machine();
     let disk = SimDisk::new(&kernel);
     isolate_as(&kernel, &disk, &in_place("one", "2", SERVICE), || {}).unwrap();
-    for (place, words) in [
-        (SERVICE, "is a partition already"),
-        ("/machine.slice", "is a partition already"),
-    ] {
+    for place in [SERVICE, "/machine.slice", "/machine.slice/a.slice/vm.scope/inner"] {
         let refused = isolate_as(&kernel, &disk, &in_place("two", "3", place), || {});
         assert!(
-            matches!(&refused, Err(ApplyError::Unable { why, .. }) if why.contains(words)),
+            matches!(&refused, Err(ApplyError::Unable { why, .. }) if why.contains("is partition one")),
             "{place}: {refused:?}"
         );
     }
     assert!(undo(&kernel, &disk, UndoTarget::Last, Force::No).unwrap().equal());
+    // A partition that another program has made.
+    kernel.start_service(SERVICE, 303);
+    for dir in ["", "/machine.slice", "/machine.slice/a.slice"] {
+        kernel.put(&format!("/sys/fs/cgroup{dir}/cgroup.subtree_control"), "cpuset\n");
+        kernel.hand_cpuset_files_down(&format!("/sys/fs/cgroup{dir}"));
+    }
+    kernel.put(&format!("/sys/fs/cgroup{SERVICE}/cpuset.cpus.partition"), "isolated\n");
+    kernel.put(&format!("/sys/fs/cgroup{SERVICE}/cpuset.cpus.exclusive"), "2\n");
+    let refused = isolate_as(&kernel, &disk, &in_place("two", "3", SERVICE), || {});
+    assert!(
+        matches!(&refused, Err(ApplyError::Unable { why, .. }) if why.contains("is a partition already")),
+        "{refused:?}"
+    );
+    for knob in ["owner=1000", "threaded"] {
+        let mut intent = in_place("two", "3", OTHER);
+        intent.take(knob).unwrap();
+        assert!(isolate_as(&kernel, &disk, &intent, || {}).is_err(), "{knob}");
+    }
+    let before = kernel.dump();
     let gone = isolate_as(&kernel, &disk, &in_place("two", "3", "/none.slice/none.scope"), || {});
     assert!(gone.is_err(), "{gone:?}");
-    assert_eq!(file(&kernel, "", "cgroup.subtree_control"), "cpu");
+    same(&kernel, &before, "refused");
+}
+
+/// A partition of its own before, or after, the one in place; each is undone first once.
+#[test]
+fn a_partition_elsewhere_needs_nothing_of_the_one_in_place() {
+    let plain = Intent::new(PartitionName::new("plain").unwrap(), set("1"), Profile::Minimal);
+    let service = in_place("vm", "2-3", SERVICE);
+    for (first, second) in [(&plain, &service), (&service, &plain)] {
+        for undone_first in ["plain", "vm"] {
+            let kernel = machine();
+            let disk = SimDisk::new(&kernel);
+            let before = kernel.dump();
+            isolate_as(&kernel, &disk, first, || {}).unwrap();
+            isolate_as(&kernel, &disk, second, || {}).unwrap();
+            let undone = undo(&kernel, &disk, UndoTarget::Named(undone_first), Force::No).unwrap();
+            assert!(
+                undone.equal(),
+                "{undone_first} of {}: {:?}",
+                first.name,
+                undone.remains()
+            );
+            let control = file(&kernel, "/machine.slice", "cgroup.subtree_control");
+            assert_eq!(control, if undone_first == "vm" { "" } else { "cpuset" });
+            let undone = undo(&kernel, &disk, UndoTarget::All, Force::No).unwrap();
+            assert!(undone.equal(), "{:?}", undone.remains());
+            same(
+                &kernel,
+                &before,
+                &format!("{} first, {undone_first} undone first", first.name),
+            );
+        }
+    }
 }

@@ -31,7 +31,7 @@ pub struct Args {
     into: String,
     /// Leave them in their cgroup, which becomes the partition
     ///
-    /// The cgroup keeps its limits, and everything in it gets the CPUs of the partition (cgroup v2, Linux 6.7 and later).
+    /// The cgroup keeps its limits, and everything in it gets the CPUs of the partition (cgroup v2, Linux 6.11 and later).
     #[arg(long, conflicts_with_all = ["out", "dry_run"])]
     in_place: bool,
     /// Move them back to their original cgroups

@@ -15,7 +15,7 @@ pub struct Args {
     partition: String,
     /// Leave the program in its cgroup, which becomes the partition
     ///
-    /// The cgroup keeps its limits, and everything in it gets the CPUs of the partition (cgroup v2, Linux 6.7 and later).
+    /// The cgroup keeps its limits, and everything in it gets the CPUs of the partition (cgroup v2, Linux 6.11 and later).
     #[arg(long)]
     in_place: bool,
     #[command(flatten)]

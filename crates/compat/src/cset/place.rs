@@ -39,7 +39,8 @@ pub fn partitions(journal: &Journal, boot_id: Option<&str>) -> Vec<Intent> {
 pub fn is_of(tree: &CpusetTree, set: &CpusetNode, partitions: &[Intent]) -> bool {
     let dir = tree.hierarchy.dir(&set.place);
     partitions.iter().any(|intent| {
-        intent.cgroup_path(&tree.hierarchy) == dir || intent.housekeeping_path(&tree.hierarchy).as_ref() == Some(&dir)
+        (intent.in_place.is_none() && intent.cgroup_path(&tree.hierarchy) == dir)
+            || intent.housekeeping_path(&tree.hierarchy).as_ref() == Some(&dir)
     })
 }
 

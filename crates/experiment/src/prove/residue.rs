@@ -117,7 +117,7 @@ const MOVABLE: &str = "it could be moved and was not";
 fn is_inside(root: &Root, tid: u32, partition: Option<&ActivePartition>) -> bool {
     let Some(partition) = partition else { return false };
     let cgroup = machine::tasks::cgroup_of(root, tid, partition.version);
-    cgroup.is_some_and(|cgroup| partition.path.ends_with(&cgroup) && cgroup != "/")
+    cgroup.is_some_and(|cgroup| partition.path.ends_with(&cgroup) && cgroup != "/" || partition.is_place_of(&cgroup))
 }
 
 fn why_here(plan: Option<&Plan>, applied: &ApplyOutcome, interrupt: &machine::Interrupt) -> String {

@@ -4,7 +4,7 @@
 //! partition invalid ("not exclusive").
 
 use super::{Knob, KnobUse, Presence};
-use crate::{Change, Finding, FindingId, Plan, PlanContext, Profile, RefusalPolicy, sharing};
+use crate::{Change, Finding, FindingId, Plan, PlanContext, Profile, RefusalPolicy, partition_path, sharing};
 use machine::{CpuSet, Hierarchy, Partition, Version, cgroup_owners};
 
 pub(super) const KNOB: Knob = Knob {
@@ -37,7 +37,9 @@ fn plan(_: &Knob, scene: &PlanContext, plan: &mut Plan) -> Presence {
         if scene.is_ours(hierarchy, &set.name) || (scene.is_active && scene.is_or_will_be_ours(&set.name)) {
             continue;
         }
-        if in_place.is_some_and(|own| is_in_line(&set.name, own)) {
+        // Its own cgroup of before, if the active partition of that name was not in place.
+        let was_own = || hierarchy.dir(&set.name) == partition_path(hierarchy, scene.intent.name.as_str());
+        if in_place.is_some_and(|own| is_in_line(&set.name, own) || (scene.is_active && was_own())) {
             continue;
         }
         let Some(cpus) = set.cpus.as_ref().filter(|cpus| cpus.intersects(scene.isolated())) else {
@@ -60,7 +62,18 @@ fn plan(_: &Knob, scene: &PlanContext, plan: &mut Plan) -> Presence {
     }
     for (set, cpus) in pinned_sets {
         let allowed = sharing::allowed(scene, hierarchy, &plan.changes, set);
-        plan.findings.push(pinned(scene, set, cpus, &allowed));
+        let finding = pinned(scene, set, cpus, &allowed);
+        // The kernel refuses an exclusive list that would leave such a sibling no CPU (`cpus_excl_conflict`).
+        let is_beside = in_place.is_some_and(|own| set.rsplit_once('/').is_some_and(|(above, _)| is_below(own, above)));
+        plan.findings.push(match is_beside {
+            true => Finding::error(
+                FindingId::FOREIGN_CPUSET,
+                set,
+                format!("the cpuset {set} contains only CPU {cpus}, and is beside the program or a cgroup above it: the kernel refuses to take these CPUs"),
+            )
+            .fix("give it other CPUs, or isolate other CPUs"),
+            false => finding,
+        });
     }
     Presence::Here
 }

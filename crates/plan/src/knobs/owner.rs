@@ -75,7 +75,7 @@ pub(super) fn owner_change(
     };
     let back = match undo {
         UndoMethod::Restore => "restore its former owner and permissions",
-        UndoMethod::WithSet | UndoMethod::RemoveCpus => "removed with the cgroup",
+        UndoMethod::WithSet => "removed with the cgroup",
     };
     let action = Action::GiveFile {
         path: path.to_owned(),

@@ -94,7 +94,7 @@ fn call(subject: &ExportSubject, number: usize, change: &Change) -> String {
             let (path, value) = (quote::shell(path), quote::shell(value));
             match undo {
                 UndoMethod::WithSet => format!("inside \"$1\" {} {path} {value}", kind(*compare)),
-                UndoMethod::Restore | UndoMethod::RemoveCpus => format!(
+                UndoMethod::Restore => format!(
                     "file \"$1\" {number} {} {} {path} {value}",
                     kind(*compare),
                     refusal(*on_refusal)
@@ -147,7 +147,7 @@ fn make_set(subject: &ExportSubject, path: &str) -> String {
 /// Its name for `same` in the script.
 fn kind(compare: ReadbackComparison) -> &'static str {
     match compare {
-        ReadbackComparison::List => "list",
+        ReadbackComparison::List | ReadbackComparison::Includes => "list",
         ReadbackComparison::Mask => "mask",
         ReadbackComparison::Text => "text",
         ReadbackComparison::Word => "word",

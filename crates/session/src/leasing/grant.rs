@@ -2,12 +2,12 @@
 
 use super::pool::{Admission, LeasePool};
 use crate::isolation::settle;
-use crate::{ChangeLock, seconds_now, stop_flag};
+use crate::{ChangeLock, Session, seconds_now, stop_flag};
 use apply::{ApplyRequest, ChangeEntry};
 use lease::{Lease, LeaseRegistry, OwnerIdentity, WaitingRequest, partition_name};
 use machine::{CpuSet, Machine};
 use plan::declared::{ActivationMode, BootPart, CpuSpec, Declaration};
-use plan::{Finding, Intent, PartitionName, Profile};
+use plan::{Finding, FindingId, Intent, Level, PartitionName, Plan, Profile};
 use report::LeaseOrigin;
 use root::Failure;
 
@@ -139,8 +139,7 @@ fn grant(
     let session = changing.session;
     let is_used = |name: &str| settings.others.iter().any(|intent| intent.name.as_str() == name);
     let id = registry.next_id(is_used);
-    let declaration = declaration(id, &settings)?;
-    let (intent, plan) = settle(&declaration, machine, session.root(), &settings.others, &CpuSet::new())?;
+    let (intent, plan) = plan_lease(session, machine, id, &settings)?;
     let lease = Lease {
         id,
         partition: partition_name(id),
@@ -180,6 +179,41 @@ fn grant(
             Err(error.into())
         }
     }
+}
+
+/// Plans the partition of a lease: in the owner's cgroup, or in one of its own if that cannot be a partition.
+fn plan_lease(
+    session: &Session,
+    machine: &Machine,
+    id: u64,
+    settings: &LeaseSettings,
+) -> Result<(Intent, Plan), Failure> {
+    let mut declaration = declaration(id, settings)?;
+    let settled = |declaration: &Declaration| {
+        let none = CpuSet::new();
+        settle(declaration, machine, session.root(), &settings.others, &none)
+    };
+    let planned = settled(&declaration);
+    let obstacle = match &planned {
+        Err(error) => Some(error.why.clone()),
+        Ok((_, plan)) => {
+            let error = plan.findings.iter().find(|finding| finding.level == Level::Error);
+            error.map(|finding| finding.message.clone())
+        }
+    };
+    let (Some(owner), Some(why)) = (declaration.in_place.take(), obstacle) else {
+        return planned;
+    };
+    let (intent, mut plan) = settled(&declaration)?;
+    let message =
+        format!("the cgroup of the owner cannot be the partition: {why}. The partition is a cgroup of its own");
+    let fix = format!(
+        "bring the owner's programs there: `quietcore move --into {} --pid PID`",
+        intent.name
+    );
+    plan.findings
+        .push(Finding::warning(FindingId::PARTITION_IN_PLACE, owner, message).fix(fix));
+    Ok((intent, plan))
 }
 
 fn declaration(id: u64, settings: &LeaseSettings) -> Result<Declaration, Failure> {

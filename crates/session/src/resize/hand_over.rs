@@ -1,9 +1,11 @@
 //! Gives the CPUs of an active partition to the cgroup of a program, instead of moving the program.
 
+use crate::Session;
 use crate::in_place::{PartitionPlace, is_inside, own_cgroup_finding, place_of};
 use crate::isolation::plan_on;
-use crate::{Session, partition};
-use plan::{Intent, Plan};
+use crate::partition::{self, is_partition};
+use apply::UndoTarget;
+use plan::{Intent, Level};
 use root::Failure;
 
 /// Makes the cgroup of a process the partition of this name, which is active elsewhere and has no programs. Only a note if
@@ -32,35 +34,37 @@ pub fn hand_over(session: &Session, name: &str, pid: u32) -> Result<(), Failure>
         }
         PartitionPlace::InPlace(cgroup) => cgroup,
     };
-    match &active.in_place {
-        Some(place) if is_inside(&cgroup, place) => return Ok(()),
-        Some(place) => {
+    if let Some(place) = &active.in_place {
+        if is_partition(session.root(), &active.cgroup_path(hierarchy)) {
+            return match is_inside(&cgroup, place) {
+                true => Ok(()),
+                false => Err(Failure::conflict(
+                    format!("partition {name} cannot be handed over"),
+                    format!("it is the cgroup {place} of another program"),
+                    format!("undo it first: `quietcore undo --partition {name}`"),
+                )),
+            };
+        }
+        // The program has ended, or its manager has made its cgroup again.
+        let undone = changing.undo(UndoTarget::Named(name), "in place")?;
+        if !undone.equal() {
             return Err(Failure::conflict(
-                format!("partition {name} cannot be handed over"),
-                format!("it is the cgroup {place} of another program"),
-                format!("undo it first: `quietcore undo --partition {name}`"),
+                format!("partition {name} of a program that has ended cannot be undone"),
+                undone.remains().join("; "),
+                "see `quietcore undo --force` and `undo --skip-changed`",
             ));
         }
-        None => {}
+        session.refresh();
     }
+    let machine = session.machine().for_plan(session.root());
     let intent = Intent {
         in_place: Some(cgroup),
         ..active
     };
-    // Errors of the plan come before anything is changed.
     let plan = plan_on(session, &machine, &intent)?;
-    refuse_errors(&plan)?;
-    super::resize(&changing, (&machine, &intent, plan), "in place")?;
-    Ok(())
-}
-
-fn refuse_errors(plan: &Plan) -> Result<(), Failure> {
-    match plan.findings.iter().find(|finding| finding.level == plan::Level::Error) {
-        Some(finding) => Err(Failure::unable(
-            "the cgroup cannot be a partition",
-            &finding.message,
-            &finding.fix,
-        )),
-        None => Ok(()),
+    let (_, applied) = super::resize(&changing, (&machine, &intent, plan), "in place")?;
+    for finding in applied.findings.iter().filter(|finding| finding.level > Level::Info) {
+        session.note(&format!("note: {}: {}\n", finding.subject, finding.message));
     }
+    Ok(())
 }

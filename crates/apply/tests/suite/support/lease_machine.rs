@@ -65,7 +65,7 @@ impl LeaseMachine {
         let pid = self.next_pid.get();
         self.next_pid.set(pid + 1);
         if self.kernel.rules == Rules::V2 {
-            self.kernel.put("/sys/fs/cgroup/cpuset.cpus.isolated", "\n");
+            self.kernel.have_remote_partitions();
         }
         self.kernel.start_service(cgroup, pid);
         self.before = self.settings();

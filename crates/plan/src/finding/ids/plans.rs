@@ -84,7 +84,7 @@ table! { PLANS, "plans":
         "a cgroup of another program was to become the partition where it is: this is an error if there is another \
          partition at that place, and a warning if the kernel has no such partitions, so that the partition is a cgroup \
          of its own",
-        "undo the other partition; on kernels before 6.7 and on cgroup v1, move the program into the partition";
+        "undo the other partition; on kernels before 6.11 and on cgroup v1, move the program into the partition";
     IRQ_PER_CPU "irq-per-cpu" Warning =>
         "this is a per-CPU interrupt (a timer, an IPI), so it cannot be moved to other CPUs",
         "none is needed: the isolated CPUs have their own; leave it out of --irq-here";

@@ -1,10 +1,10 @@
 //! Makes the cgroup of another program an isolated partition where it is, so that its memory and I/O limits keep holding.
 //!
-//! From 6.7 on a cgroup below cgroups that are no partitions can be one ("remote partition",
+//! From 6.11 on (with restrictions from 6.7 on) a cgroup below cgroups that are no partitions can be one ("remote partition",
 //! `kernel/cgroup/cpuset.c: remote_partition_enable`): it and every cgroup above list its CPUs in `cpuset.cpus.exclusive`. The
 //! cgroups above may contain several, so each only adds its CPUs there.
 
-use super::{KNOB, make_partition, of_knob, partition_words};
+use super::{make_partition, of_knob, partition_words};
 use crate::{Change, Finding, FindingId, Plan, PlanContext, ReadbackComparison, RefusalPolicy, UndoMethod, by_hand};
 use machine::{CpuSet, Hierarchy, Partition};
 
@@ -43,15 +43,19 @@ pub(super) fn enable_controller(control: &str, why: &str) -> Change {
 
 /// The exclusive list of a cgroup above, with the CPUs of the partition added.
 fn exclusive_list(hierarchy: &Hierarchy, above: &str, isolated: &CpuSet) -> Change {
-    let now = hierarchy.set(above).and_then(|set| set.cpus_exclusive.clone());
-    let after = now.clone().unwrap_or_default().or(isolated);
-    Change::write(
+    let now = hierarchy.set(above).and_then(|set| set.cpus_exclusive.as_ref());
+    let list = Change::write(
         &hierarchy.file(above, "cpus.exclusive"),
-        now.map(|now| now.to_string()),
-        &after.to_string(),
-        ReadbackComparison::List,
-        (RefusalPolicy::Fatal, UndoMethod::RemoveCpus),
-    )
+        now.map(ToString::to_string),
+        &isolated.to_string(),
+        ReadbackComparison::Includes,
+        (RefusalPolicy::Fatal, UndoMethod::Restore),
+    );
+    Change {
+        after: now.map_or_else(|| isolated.clone(), |now| now.or(isolated)).to_string(),
+        undo: "remove the CPUs from the list again".to_owned(),
+        ..list
+    }
 }
 
 /// The cgroups above one, without the root, the highest first.
@@ -61,13 +65,32 @@ fn cgroups_above(cgroup: &str) -> impl Iterator<Item = &str> {
 
 /// A partition of another owner, where no second one can be.
 fn obstacle(scene: &PlanContext, hierarchy: &Hierarchy, cgroup: &str) -> Option<Finding> {
+    let foreign = ["owner", "owner_ancestor", "threaded"];
+    if let Some(knob) = foreign.into_iter().find(|knob| scene.intent.with.contains_key(*knob)) {
+        let message =
+            format!("{knob} changes a cgroup that belongs to another program, which decides who and what is inside");
+        let finding = Finding::error(FindingId::PARTITION_IN_PLACE, cgroup, message);
+        return Some(finding.fix(format!("leave out {knob} or --in-place")));
+    }
+    let is_line = |other: &str| is_in(other, cgroup) || is_in(cgroup, other);
+    let mut places = scene
+        .in_force
+        .iter()
+        .filter_map(|other| Some((&other.name, other.in_place.as_deref()?)));
+    if let Some((name, place)) = places.find(|(_, place)| is_line(place)) {
+        let message =
+            format!("the cgroup {place} is partition {name}, and {cgroup} would be another one in the same place");
+        let finding = Finding::error(FindingId::PARTITION_IN_PLACE, cgroup, message);
+        return Some(finding.fix(format!("undo it first: `quietcore undo --partition {name}`")));
+    }
     let is_taken = |set: &&Partition| {
         let is_self = set.name == cgroup;
         let is_above = cgroups_above(cgroup).any(|above| set.name == above);
-        let is_below = set.name.strip_prefix(cgroup).is_some_and(|rest| rest.starts_with('/'));
+        let is_below = !is_self && is_in(&set.name, cgroup);
         let is_valid = matches!(set.partition.as_deref(), Some("isolated" | "root"));
-        // With the same CPUs it is this partition, planned again.
-        let is_other = set.assigned_cpus() != Some(scene.isolated());
+        // With these CPUs it is this partition, planned again.
+        let has_them = set.assigned_cpus().is_some_and(|cpus| scene.isolated().is_subset(cpus));
+        let is_other = !scene.is_active && !has_them;
         is_valid && (is_above || is_below || is_self && is_other)
     };
     let set = hierarchy.sets.iter().find(is_taken)?;
@@ -75,10 +98,12 @@ fn obstacle(scene: &PlanContext, hierarchy: &Hierarchy, cgroup: &str) -> Option<
         "the cgroup {} is a partition already, and {cgroup} would be another one in the same place",
         set.name
     );
-    Some(
-        Finding::error(FindingId::PARTITION_IN_PLACE, cgroup, message).fix(format!(
-            "undo that partition with the program that made it; or leave out --in-place, then {} is a cgroup of its own",
-            KNOB.name
-        )),
-    )
+    let fix = "undo that partition with the program that made it; or leave out --in-place";
+    Some(Finding::error(FindingId::PARTITION_IN_PLACE, cgroup, message).fix(fix))
+}
+
+/// Whether a cgroup is this one or inside it.
+fn is_in(cgroup: &str, place: &str) -> bool {
+    let rest = cgroup.strip_prefix(place);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }

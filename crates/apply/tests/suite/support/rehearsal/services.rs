@@ -16,8 +16,13 @@ impl SimKernel {
     /// Boots a machine with cgroup v2 whose kernel has remote partitions.
     pub fn boot_with_remote_partitions() -> SimKernel {
         let kernel = SimKernel::boot(Rules::V2);
-        kernel.put("/sys/fs/cgroup/cpuset.cpus.isolated", "\n");
+        kernel.have_remote_partitions();
         kernel
+    }
+
+    /// Makes it a kernel that has them.
+    pub fn have_remote_partitions(&self) {
+        self.put("/proc/sys/kernel/osrelease", "6.12.0-sim\n");
     }
 
     /// Makes a cgroup with the cgroups above it, as a manager of services does, and starts a process there.
