@@ -19,14 +19,7 @@ pub(crate) enum PartitionPlace {
 /// # Errors
 /// Another form, nothing of that name, and the root cgroup.
 pub(crate) fn place_of(owner: &str, machine: &Machine, root: &Root) -> Result<PartitionPlace, Failure> {
-    let found = LeaseOwner::find(owner, root, &machine.cgroups).map_err(|error| match error.status {
-        Status::Unable => Failure::unable(
-            format!("there is no program {}", report::safe(owner)),
-            error.why,
-            "it has to run now, in a cgroup of its own",
-        ),
-        _ => error,
-    })?;
+    let found = find(owner, machine, root)?;
     if found.identity == OwnerIdentity::Manual {
         return Err(Failure::usage(
             "`manual` has no cgroup",
@@ -78,6 +71,17 @@ pub(crate) fn place_of(owner: &str, machine: &Machine, root: &Root) -> Result<Pa
         );
     }
     Ok(PartitionPlace::InPlace(cgroup))
+}
+
+fn find(owner: &str, machine: &Machine, root: &Root) -> Result<LeaseOwner, Failure> {
+    LeaseOwner::find(owner, root, &machine.cgroups).map_err(|error| match error.status {
+        Status::Unable => Failure::unable(
+            format!("there is no program {}", report::safe(owner)),
+            error.why,
+            "it has to run now, in a cgroup of its own",
+        ),
+        _ => error,
+    })
 }
 
 /// The cgroup of a whole process: above a threaded cgroup, which has only some of its threads (the vCPUs of libvirt).

@@ -49,11 +49,7 @@ pub(crate) fn enact(
         tasks: tasks.clone(),
     };
     let seq = stage.record_intent(change, before)?;
-    let text = match compare {
-        ReadbackComparison::Includes => with_cpus(&now, value),
-        _ => value.to_owned(),
-    };
-    if let Err(error) = stage.system.write(path, &text) {
+    if let Err(error) = stage.system.write(path, &text_to_write(compare, &now, value)) {
         if on_refusal == RefusalPolicy::Fatal {
             let errno = error.errno().unwrap_or(libc::EIO);
             stage.record_outcome(seq, ChangeOutcome::Refused(errno), StateAfter::Nothing)?;
@@ -85,10 +81,14 @@ pub(crate) fn enact(
     })
 }
 
-/// A list with CPUs added to what it has now, which others may have changed since the plan.
-fn with_cpus(now: &str, cpus: &str) -> String {
+/// The text that gives a file its value. CPUs are added to what a shared list has now, which others may have changed since
+/// the plan.
+fn text_to_write(compare: ReadbackComparison, now: &str, value: &str) -> String {
     let list = |text: &str| CpuSet::parse_list(text).unwrap_or_default();
-    list(now).or(&list(cpus)).to_string()
+    match compare {
+        ReadbackComparison::Includes => list(now).or(&list(value)).to_string(),
+        _ => value.to_owned(),
+    }
 }
 
 /// The error for a value that the kernel took without effect.
