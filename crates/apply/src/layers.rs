@@ -5,7 +5,7 @@
 //! masks, the housekeeping set) is recomputed from the state before the first of them.
 
 use crate::record::{ChangeOutcome, JournalEvent, JournalRecord};
-use machine::{CpuSet, Hierarchy};
+use machine::{CpuSet, Hierarchy, is_within};
 use plan::{Action, Change, Intent, IntentKind, ReadbackComparison, UndoMethod};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -259,10 +259,10 @@ impl ApplyLayer<'_> {
         };
         if let Some(hierarchy) = hierarchy {
             let own = self.intent.cgroup_path(hierarchy);
-            if is_in(path, &own) {
+            if is_within(path, &own) {
                 return true;
             }
-            if is_in(path, &hierarchy.mount) {
+            if is_within(path, &hierarchy.mount) {
                 return false;
             }
         }
@@ -290,7 +290,7 @@ impl ApplyLayer<'_> {
             Action::MoveTasks { to, .. } => Some(to.as_str()),
             action => path_of(action),
         };
-        let covered = keeps(self).filter(|kept| place.is_some_and(|place| is_in(place, kept)));
+        let covered = keeps(self).filter(|kept| place.is_some_and(|place| is_within(place, kept)));
         let is_named = is_controller(change);
         let shares = |other: &&&ApplyLayer| match is_named {
             true => other.changes.iter().any(|own| own.target == change.target),
@@ -328,10 +328,4 @@ fn path_of(action: &Action) -> Option<&str> {
 #[must_use]
 pub fn isolated(layers: &[&ApplyLayer]) -> CpuSet {
     CpuSet::union(layers.iter().map(|layer| &layer.intent.cpus))
-}
-
-/// Whether a path is a directory or something below it.
-pub(crate) fn is_in(path: &str, dir: &str) -> bool {
-    path.strip_prefix(dir)
-        .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }

@@ -3,7 +3,6 @@
 //! Masks cannot be restored while the partition exists (the kernel cuts them to the cpuset), and moving a task may
 //! rewrite its mask. So the intended masks are computed first, from the journal and from each task's current mask.
 
-use crate::layers::is_in;
 use crate::record::{
     ChangeOutcome, Departure, DriftedTask, FormerPolicy, JournalEvent, JournalRecord, StateAfter, StateBefore,
     finished_writes,
@@ -302,7 +301,7 @@ impl UndoScope {
     /// Whether a task is in a remaining partition.
     fn contains(&self, system: &dyn System, key: TaskKey) -> bool {
         let cgroup = machine::tasks::cgroup_of(system.root(), key.tid, self.version);
-        cgroup.is_some_and(|cgroup| self.stay.iter().any(|stay| is_in(&cgroup, stay)))
+        cgroup.is_some_and(|cgroup| self.stay.iter().any(|stay| machine::is_within(&cgroup, stay)))
     }
 }
 

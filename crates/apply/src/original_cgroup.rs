@@ -1,7 +1,6 @@
 //! Moves tasks back to where the journal recorded them, and tasks that started since to their parent's place.
 
 use crate::error::refusal;
-use crate::layers::is_in;
 use crate::masks::IntendedMasks;
 use crate::threads::{domain_of, members_file, threads_of};
 use crate::{ApplyError, System, census};
@@ -156,7 +155,7 @@ impl CgroupMap<'_> {
         let others = pid.map(|pid| threads_of(root, pid)).unwrap_or_default();
         others.into_iter().filter(|other| *other != tid).any(|other| {
             let cgroup = machine::tasks::cgroup_of(root, other, self.version);
-            cgroup.is_some_and(|cgroup| self.stay.iter().any(|stay| is_in(&cgroup, stay)))
+            cgroup.is_some_and(|cgroup| self.stay.iter().any(|stay| machine::is_within(&cgroup, stay)))
         })
     }
 
@@ -263,7 +262,7 @@ impl CgroupMap<'_> {
 
     fn is_ours(&self, cgroup: &str) -> bool {
         let dir = format!("{}{cgroup}", self.mount);
-        self.sets.iter().any(|set| is_in(&dir, set))
+        self.sets.iter().any(|set| machine::is_within(&dir, set))
     }
 }
 

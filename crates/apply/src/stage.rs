@@ -1,6 +1,5 @@
 //! Holds what an action of `apply` works with: the machine, the journal, and the state of the active partitions.
 
-use crate::layers::is_in;
 use crate::record::{ChangeOutcome, JournalEvent, StateAfter, StateBefore, TaskState};
 use crate::{ApplyError, BusyLoops, Journal, System};
 use machine::tasks::ThreadList;
@@ -79,7 +78,7 @@ impl StepResult {
 impl ActionContext<'_, '_> {
     /// Whether a cgroup is a partition that is active already.
     pub fn is_active_partition(&self, cgroup: &str) -> bool {
-        self.others.iter().any(|other| is_in(cgroup, other))
+        self.others.iter().any(|other| machine::is_within(cgroup, other))
     }
 
     /// Whether a mask is that of an unpinned task: it has every CPU that all other tasks have.

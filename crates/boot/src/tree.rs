@@ -141,11 +141,7 @@ impl FileTree for MachineTree<'_> {
     }
 
     fn kind(&self, path: &str) -> Option<FileKind> {
-        let is_below = |dir: &str| {
-            path.strip_prefix(dir)
-                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-        };
-        if VOLATILE.iter().any(|dir| is_below(dir)) {
+        if VOLATILE.iter().any(|dir| machine::is_within(path, dir)) {
             return None;
         }
         // An archive holds some files of the machine, and only the names of some of them.
@@ -153,7 +149,9 @@ impl FileTree for MachineTree<'_> {
         match self.root.kind(path).ok()? {
             Some(PathKind::Dir) => Some(FileKind::Dir),
             // The size of a sysfs file is independent of its content.
-            Some(PathKind::File) if !is_live || is_below("/sys") => Some(FileKind::File { is_empty: None }),
+            Some(PathKind::File) if !is_live || machine::is_within(path, "/sys") => {
+                Some(FileKind::File { is_empty: None })
+            }
             Some(PathKind::File) => Some(FileKind::File {
                 is_empty: self.root.bytes(path).ok().flatten().map(|bytes| bytes.is_empty()),
             }),

@@ -112,8 +112,7 @@ impl CheckCase {
         let (Some((set, _)), Some(cgroup)) = (self.cgroup(machine), &task.cgroup) else {
             return false;
         };
-        let rest = cgroup.strip_prefix(set.as_str());
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        machine::is_within(cgroup, &set)
     }
 
     /// An addition to the message about a change that could not be repaired so far.

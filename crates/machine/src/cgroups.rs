@@ -434,6 +434,13 @@ impl Partition {
     }
 }
 
+/// Whether a path is this directory or below it.
+#[must_use]
+pub fn is_within(path: &str, dir: &str) -> bool {
+    path.strip_prefix(dir)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

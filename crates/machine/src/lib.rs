@@ -29,7 +29,7 @@ pub mod topology;
 mod units;
 mod walk;
 
-pub use cgroups::{Cgroups, Hierarchy, Owner, Partition, Version};
+pub use cgroups::{Cgroups, Hierarchy, Owner, Partition, Version, is_within};
 pub use cmdline::{Cmdline, Parameter, parse_cmdline, same_name};
 pub use cpu_expression::evaluate_cpus;
 pub use cpu_set::CpuSet;

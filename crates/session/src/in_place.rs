@@ -1,7 +1,7 @@
 //! Finds the cgroup of a program that becomes an isolated partition where it is.
 
 use lease::{LeaseOwner, OwnerIdentity};
-use machine::{Hierarchy, Machine, Version};
+use machine::{Hierarchy, Machine, Version, is_within};
 use plan::{Finding, FindingId, Intent};
 use root::{Failure, Root, Status};
 
@@ -64,7 +64,7 @@ pub(crate) fn place_of(owner: &str, machine: &Machine, root: &Root) -> Result<Pa
         );
     }
     let init = machine::tasks::cgroup_of(root, 1, hierarchy.version);
-    if init.is_some_and(|init| is_inside(&init, &cgroup)) {
+    if init.is_some_and(|init| is_within(&init, &cgroup)) {
         return refused(
             "process 1 is in that cgroup, and has to run on the other CPUs",
             START_IT,
@@ -121,7 +121,7 @@ pub(crate) fn own_cgroup_finding(owner: &str, intent: &Intent, hierarchy: &Hiera
     let (why, differs) = match hierarchy.version {
         Version::V1 => (
             "cgroup v1 has no such partitions",
-            "its other limits keep holding there",
+            "the program keeps its other limits there",
         ),
         Version::V2 => (
             "that needs Linux 6.11 or later",
@@ -137,11 +137,4 @@ pub(crate) fn own_cgroup_finding(owner: &str, intent: &Intent, hierarchy: &Hiera
         intent.name, intent.name
     );
     Finding::warning(FindingId::PARTITION_IN_PLACE, report::safe(owner), message).fix(fix)
-}
-
-/// Whether a cgroup is this one or inside it.
-pub(crate) fn is_inside(cgroup: &str, place: &str) -> bool {
-    cgroup
-        .strip_prefix(place)
-        .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }

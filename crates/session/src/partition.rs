@@ -1,7 +1,6 @@
 //! Finds active partitions and places tasks in them, for both `run` and `move`.
 
 use crate::comm_pattern::{Glob, Pin};
-use crate::in_place::is_inside;
 use crate::rt_group::NoRuntime;
 use crate::{ChangeLock, isolation};
 use apply::{ApplyLayer, ChangeOutcome, Journal, JournalState, MovePurpose, MoveUnit, PlannedMove, ThreadMove};
@@ -64,7 +63,9 @@ impl ActivePartition {
     /// Whether the partition is the cgroup of another program, and this cgroup is it or inside it.
     #[must_use]
     pub fn is_place_of(&self, cgroup: &str) -> bool {
-        self.in_place.as_ref().is_some_and(|place| is_inside(cgroup, place))
+        self.in_place
+            .as_ref()
+            .is_some_and(|place| machine::is_within(cgroup, place))
     }
 
     /// Where a task in this cgroup goes when it joins the partition.

@@ -4,7 +4,6 @@ use super::move_tasks::restore_pin;
 use super::{ActionContext, StepResult, refusal};
 use crate::ApplyError;
 use crate::census;
-use crate::layers::is_in;
 use crate::record::{ChangeOutcome, StateAfter, StateBefore, TaskState};
 use machine::CpuSet;
 use plan::{Change, Finding, FindingId, Level};
@@ -77,7 +76,7 @@ fn restore_pins(stage: &mut ActionContext, path: &str, tasks: &[TaskState]) -> R
         task.cgroup
             .as_ref()
             .zip(partition)
-            .is_some_and(|(own, set)| is_in(own, set))
+            .is_some_and(|(own, set)| machine::is_within(own, set))
     };
     for task in tasks.iter().filter(|task| !is_inside(task)) {
         restore_pin(stage, task, &rest)?;

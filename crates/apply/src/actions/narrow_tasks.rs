@@ -95,7 +95,7 @@ fn next_batch(
         if state
             .cgroup
             .as_deref()
-            .is_some_and(|cgroup| cgroup == partition || is_below(cgroup, partition))
+            .is_some_and(|cgroup| machine::is_within(cgroup, partition))
         {
             continue;
         }
@@ -179,8 +179,4 @@ impl UnreadThreads {
             .filter_map(|tid| machine::tasks::read_one(root, tid))
             .collect()
     }
-}
-
-fn is_below(cgroup: &str, partition: &str) -> bool {
-    cgroup.strip_prefix(partition).is_some_and(|rest| rest.starts_with('/'))
 }

@@ -8,7 +8,7 @@ use super::step::started_writes;
 use super::{Force, UndoOutcome};
 use crate::ApplyError;
 use crate::entry::ChangeEntry;
-use crate::layers::{ApplyLayer, is_in};
+use crate::layers::ApplyLayer;
 use crate::original_cgroup::CgroupMap;
 use crate::record::{JournalEvent, JournalRecord, StateBefore};
 use plan::{Action, Change, ReadbackComparison};
@@ -41,7 +41,11 @@ pub(super) fn concerning(records: &[JournalRecord], layer: &ApplyLayer, mount: &
                 });
                 if let Some((set, _)) = set {
                     let dir = |cgroup: &String| format!("{mount}{}", cgroup.trim_end_matches('/'));
-                    tasks.retain(|task| task.cgroup.as_ref().is_some_and(|cgroup| is_in(&dir(cgroup), set)));
+                    tasks.retain(|task| {
+                        task.cgroup
+                            .as_ref()
+                            .is_some_and(|cgroup| machine::is_within(&dir(cgroup), set))
+                    });
                 }
             }
             _ => {}

@@ -8,7 +8,7 @@ use super::{
     Force, UndoOutcome, UndoRequest, by_hand, cycle, record_step, sets, sharing, unban, verify, waiting, workers,
 };
 use crate::journal::Journal;
-use crate::layers::{ApplyLayer, is_in, isolated, layers};
+use crate::layers::{ApplyLayer, isolated, layers};
 use crate::masks::{CpuDivision, IntendedMasks, PartitionEnd, UndoScope};
 use crate::original_cgroup::CgroupMap;
 use crate::record::{ChangeOutcome, DriftedTask, JournalEvent, JournalRecord};
@@ -202,7 +202,7 @@ impl LayerUndo<'_> {
                 let dir = format!("{}{cgroup}", self.mount());
                 let is_above = |path: &str| {
                     path.strip_suffix("/cgroup.subtree_control")
-                        .is_some_and(|above| is_in(&dir, above))
+                        .is_some_and(|above| machine::is_within(&dir, above))
                 };
                 files.retain(|path, _| !is_above(path));
             }

@@ -86,10 +86,7 @@ fn resolved(root: &Root, path: &str) -> String {
 }
 
 fn contains(point: &str, path: &str) -> bool {
-    point == "/"
-        || path
-            .strip_prefix(point)
-            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    point == "/" || crate::is_within(path, point)
 }
 
 fn mount(line: &str) -> Option<MountinfoLine> {

@@ -8,7 +8,7 @@ mod in_place;
 
 use super::{Knob, KnobUse, KnobValueKind, Presence};
 use crate::{Action, Change, Finding, FindingId, Plan, PlanContext, Profile, ReadbackComparison, UndoMethod, by_hand};
-use machine::{Hierarchy, Partition, Version};
+use machine::{Hierarchy, Partition, Version, is_within};
 
 pub(super) const KNOB: Knob = Knob {
     name: "cpuset_partition",
@@ -113,10 +113,7 @@ fn plan_v1(scene: &PlanContext, hierarchy: &Hierarchy, plan: &mut Plan) {
 fn can_be_exclusive(scene: &PlanContext, hierarchy: &Hierarchy, give: &str) -> bool {
     // The new set excludes others, not itself or its children.
     let own = give.strip_prefix(&hierarchy.mount).unwrap_or_default();
-    let is_own = |set: &Partition| {
-        let rest = set.name.strip_prefix(own);
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-    };
+    let is_own = |set: &Partition| is_within(&set.name, own);
     let overlap = |set: &Partition| {
         set.name != "/"
             && !is_own(set)

@@ -1,7 +1,7 @@
 //! Gives the CPUs of an active partition to the cgroup of a program, instead of moving the program.
 
 use crate::Session;
-use crate::in_place::{PartitionPlace, is_inside, own_cgroup_finding, place_of};
+use crate::in_place::{PartitionPlace, own_cgroup_finding, place_of};
 use crate::isolation::plan_on;
 use crate::partition::{self, is_partition};
 use apply::UndoTarget;
@@ -36,7 +36,7 @@ pub fn hand_over(session: &Session, name: &str, pid: u32) -> Result<(), Failure>
     };
     if let Some(place) = &active.in_place {
         if is_partition(session.root(), &active.cgroup_path(hierarchy)) {
-            return match is_inside(&cgroup, place) {
+            return match machine::is_within(&cgroup, place) {
                 true => Ok(()),
                 false => Err(Failure::conflict(
                     format!("partition {name} cannot be handed over"),

@@ -337,10 +337,7 @@ pub fn undo(changing: &ChangeLock, which: UndoTarget, why: &str) -> Result<UndoO
 fn making(journal: &Journal, dir: &str) -> Option<usize> {
     let layers = journal.layers();
     let live: Vec<&ApplyLayer> = layers.iter().rev().filter(|layer| layer.is_live()).collect();
-    let within = |path: &str| {
-        path.strip_prefix(dir)
-            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-    };
+    let within = |path: &str| machine::is_within(path, dir);
     let concerns = |change: &Change| match &change.action {
         Action::Write { path, compare, .. } => within(path) || *compare == ReadbackComparison::Word,
         Action::MakeSet { path }

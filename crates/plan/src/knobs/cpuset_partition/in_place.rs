@@ -6,7 +6,7 @@
 
 use super::{make_partition, of_knob, partition_words};
 use crate::{Change, Finding, FindingId, Plan, PlanContext, ReadbackComparison, RefusalPolicy, UndoMethod, by_hand};
-use machine::{CpuSet, Hierarchy, Partition};
+use machine::{CpuSet, Hierarchy, Partition, is_within};
 
 /// Plans the partition in the cgroup at this path below the mount.
 pub(super) fn plan(scene: &PlanContext, hierarchy: &Hierarchy, cgroup: &str, plan: &mut Plan) {
@@ -72,7 +72,7 @@ fn obstacle(scene: &PlanContext, hierarchy: &Hierarchy, cgroup: &str) -> Option<
         let finding = Finding::error(FindingId::PARTITION_IN_PLACE, cgroup, message);
         return Some(finding.fix(format!("leave out {knob} or --in-place")));
     }
-    let is_line = |other: &str| is_in(other, cgroup) || is_in(cgroup, other);
+    let is_line = |other: &str| is_within(other, cgroup) || is_within(cgroup, other);
     let mut places = scene
         .in_force
         .iter()
@@ -86,7 +86,7 @@ fn obstacle(scene: &PlanContext, hierarchy: &Hierarchy, cgroup: &str) -> Option<
     let is_taken = |set: &&Partition| {
         let is_self = set.name == cgroup;
         let is_above = cgroups_above(cgroup).any(|above| set.name == above);
-        let is_below = !is_self && is_in(&set.name, cgroup);
+        let is_below = !is_self && is_within(&set.name, cgroup);
         let is_valid = matches!(set.partition.as_deref(), Some("isolated" | "root"));
         // With these CPUs it is this partition, planned again.
         let has_them = set.assigned_cpus().is_some_and(|cpus| scene.isolated().is_subset(cpus));
@@ -100,10 +100,4 @@ fn obstacle(scene: &PlanContext, hierarchy: &Hierarchy, cgroup: &str) -> Option<
     );
     let fix = "undo that partition with the program that made it; or leave out --in-place";
     Some(Finding::error(FindingId::PARTITION_IN_PLACE, cgroup, message).fix(fix))
-}
-
-/// Whether a cgroup is this one or inside it.
-fn is_in(cgroup: &str, place: &str) -> bool {
-    let rest = cgroup.strip_prefix(place);
-    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
