@@ -66,6 +66,7 @@ pub(super) fn stop(
             .push(format!("{unit} was stopped, but {path} or {file} still exists"));
         return step.entry(None, None, ChangeOutcome::Refused(libc::EBUSY));
     }
+    wait_above(system, step, path);
     let stopped = step.entry(
         Some(format!("{unit} is active")),
         Some("stopped".to_owned()),
@@ -116,6 +117,24 @@ fn control(
         Ok(()) => None,
         Err(error) if error.errno() == Some(libc::EBUSY) => keeps(),
         Err(error) => Some(fail(step, undone, &file, &error)),
+    }
+}
+
+/// Waits for a bounded time until systemd has disabled the controller in the cgroups above the slice's own, where it was not
+/// enabled before and nothing uses it. The comparison of all files reports what is left.
+fn wait_above(system: &dyn System, step: &UndoStep, path: &str) {
+    let has = |text: &str| ReadbackComparison::Word.same(text, "+cpuset");
+    let mut dir = path.rsplit_once('/').map_or("", |(above, _)| above);
+    while let Some((above, _)) = dir.rsplit_once('/') {
+        dir = above;
+        let file = format!("{dir}/cgroup.subtree_control");
+        let was_enabled = step.layer.content_before(&file).is_none_or(has);
+        let is_enabled = || system.root().readable_value(&file).is_some_and(|text| has(&text));
+        let mut polls = 0;
+        while !was_enabled && is_enabled() && !is_used(system, &file) && polls < MAX_POLLS {
+            system.pause(BETWEEN);
+            polls += 1;
+        }
     }
 }
 
