@@ -229,6 +229,15 @@ impl ApplyLayer<'_> {
         path.strip_prefix(&hierarchy.mount).map(str::to_owned)
     }
 
+    /// The directory of the v2 cgroup that it makes a partition.
+    #[must_use]
+    pub fn partition_dir(&self) -> Option<&str> {
+        self.changes.iter().find_map(|change| match &change.action {
+            Action::MakePartition { path, .. } => Some(path.rsplit_once('/')?.0),
+            _ => None,
+        })
+    }
+
     /// How a started write ended; `None` if that was never recorded.
     #[must_use]
     pub fn outcome(&self, will: u64) -> Option<&ChangeOutcome> {

@@ -1,8 +1,7 @@
 //! Finds the cgroup of an owner in the mounted hierarchies.
 
 use crate::owner_absence::OwnerAbsence;
-use machine::OrderBy;
-use machine::{Cgroups, Version};
+use machine::{Cgroups, OrderBy, Version};
 use root::{DirectoryEntryType, Root};
 
 /// Maximum number of cgroups that are searched; no machine has more.

@@ -4,9 +4,8 @@ mod immovable;
 
 pub use immovable::ImmovableReason;
 
-use crate::CpuSet;
-use crate::OrderBy;
 use crate::reading::RootReader;
+use crate::{CpuSet, OrderBy};
 use root::Root;
 use std::collections::HashSet;
 

@@ -1,8 +1,7 @@
 //! Computes the difference between two samples: which CPU was interrupted by what, and how often.
 
 use crate::{Class, CloseActivity, CounterSample, CounterTable, of_interrupt, of_softirq};
-use machine::OrderBy;
-use machine::{CpuId, CpuSet};
+use machine::{CpuId, CpuSet, OrderBy};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

@@ -10,8 +10,7 @@ mod tasks;
 
 use crate::words::cpus_or_none as set_text;
 use crate::{FindingId, Level};
-use machine::OrderBy;
-use machine::{CpuSet, Machine, Partition, Settings};
+use machine::{CpuSet, Machine, OrderBy, Partition, Settings};
 use serde::Serialize;
 
 /// One reading of a machine, with tasks and interrupts.

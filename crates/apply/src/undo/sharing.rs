@@ -58,6 +58,7 @@ pub(super) fn of_layers<'r>(all: &'r [ApplyLayer<'r>], hierarchy: Option<&Hierar
 
 /// The partitions that stay when a layer is undone.
 pub(super) struct Remaining<'a> {
+    /// The layer that is undone.
     pub layer: &'a ApplyLayer<'a>,
     pub stay: &'a [&'a ApplyLayer<'a>],
     pub hierarchy: Option<&'a Hierarchy>,

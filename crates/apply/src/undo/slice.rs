@@ -7,7 +7,7 @@ use crate::actions::control_of;
 use crate::entry::ChangeEntry;
 use crate::record::ChangeOutcome;
 use machine::Version;
-use plan::{Action, ReadbackComparison};
+use plan::ReadbackComparison;
 use root::DirectoryEntryType;
 use std::time::Duration;
 
@@ -140,10 +140,7 @@ fn wait_above(system: &dyn System, step: &UndoStep, path: &str) {
 
 /// Whether the partition was the cgroup of a program, and that cgroup has been removed.
 fn has_program_ended(system: &dyn System, step: &UndoStep) -> bool {
-    let dir = step.layer.changes.iter().find_map(|change| match &change.action {
-        Action::MakePartition { path, .. } => Some(path.rsplit_once('/')?.0),
-        _ => None,
-    });
+    let dir = step.layer.partition_dir();
     step.layer.intent.in_place.is_some() && dir.is_some_and(|dir| matches!(system.root().kind(dir), Ok(None)))
 }
 

@@ -100,8 +100,11 @@ impl UndoStep<'_> {
 /// The entry for a file that is gone.
 pub(super) fn missing_file_entry(step: &UndoStep, undone: &mut UndoOutcome, path: &str) -> ChangeEntry {
     // The cgroup of another program ends with that program.
-    let cgroup = step.layer.intent.in_place.as_deref();
-    if cgroup.is_none_or(|cgroup| !(path.contains("/cgroup/") && path.contains(&format!("{cgroup}/")))) {
+    let dir = step
+        .layer
+        .partition_dir()
+        .filter(|_| step.layer.intent.in_place.is_some());
+    if dir.is_none_or(|dir| !machine::is_within(path, dir)) {
         undone
             .notes
             .push(format!("{path} no longer exists, so nothing was restored there"));

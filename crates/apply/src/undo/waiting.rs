@@ -9,8 +9,7 @@ use crate::ApplyError;
 use crate::original_cgroup::CgroupMap;
 use crate::record::{HoldingCgroup, JournalEvent, JournalRecord, finished_writes};
 use crate::threads::is_threaded;
-use machine::OrderBy;
-use machine::{Task, TaskKey};
+use machine::{OrderBy, Task, TaskKey};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Moves every process that still waits to its original cgroup. A refusal is a failure of the undo.

@@ -1,8 +1,7 @@
 //! Converts the input and the findings of `check` into the scene of the view.
 
 use check::{CheckCase, CheckFinding, judge};
-use machine::OrderBy;
-use machine::{CpuId, CpuSet, Machine, Policy, Task};
+use machine::{CpuId, CpuSet, Machine, OrderBy, Policy, Task};
 use plan::Level;
 use verify::examination::Examination;
 use watch::{IsolatedThread, ObservedFinding, PresenceReason, WatchScene, WatchedInterrupt};

@@ -1,9 +1,8 @@
 //! Reads caches, each once: `cpuN/cache/indexM/*` (`drivers/base/cacheinfo.c`).
 
 use super::{Cache, CacheKind, Cpu};
-use crate::CpuSet;
-use crate::OrderBy;
 use crate::reading::RootReader;
+use crate::{CpuSet, OrderBy};
 use std::collections::HashMap;
 
 /// Reads the caches of the online CPUs, and sets each CPU's level-2 and last-level cache.

@@ -3,8 +3,7 @@
 //! The cost of a choice is then a sum over places. Overlapping sets (wrong firmware data, unusual hypervisors) cannot be
 //! nested. Memory nodes win, because leaving a node without housekeeping is forbidden; after that the larger set wins.
 
-use machine::OrderBy;
-use machine::{CpuId, CpuSet, Topology};
+use machine::{CpuId, CpuSet, OrderBy, Topology};
 
 /// The kind of a place. One set of CPUs may be of several kinds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

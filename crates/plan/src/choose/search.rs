@@ -7,8 +7,7 @@
 use super::context::{ChoiceContext, DomainAllotment};
 use super::places::TopologyDomain;
 use super::rules::{COST, ChoiceCost, cost_of};
-use machine::OrderBy;
-use machine::{CpuId, CpuSet};
+use machine::{CpuId, CpuSet, OrderBy};
 
 /// Ways to take a number of CPUs: without the first CPU, and with it.
 type TakeCosts = [Option<ChoiceCost>; 2];

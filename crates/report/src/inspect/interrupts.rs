@@ -3,8 +3,7 @@
 use super::{InspectView, subject_cpus};
 use crate::report_text::ReportText;
 use crate::style::{COLUMNS, TextRole, counted, cut, grouped, safe_cut};
-use machine::OrderBy;
-use machine::{CpuId, CpuSet, Interrupt, Machine};
+use machine::{CpuId, CpuSet, Interrupt, Machine, OrderBy};
 
 pub(super) fn write(text: &mut ReportText, machine: &Machine, view: &InspectView) {
     let (cpus, why) = subject_cpus(machine, view);

@@ -5,8 +5,7 @@ use super::{InspectView, subject_cpus};
 use crate::kernel_threads::{KernelThread, MOVE_TO_HOUSEKEEPING, Movability, kernel_thread};
 use crate::report_text::ReportText;
 use crate::style::{COLUMNS, TextRole, counted, cut, safe_cut, wrap};
-use machine::OrderBy;
-use machine::{CpuSet, Machine, MapEntries, Policy, Task};
+use machine::{CpuSet, Machine, MapEntries, OrderBy, Policy, Task};
 use std::collections::BTreeMap;
 
 pub(super) fn write(text: &mut ReportText, machine: &Machine, view: &InspectView) {

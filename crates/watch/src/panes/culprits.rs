@@ -4,8 +4,7 @@ use super::Pane;
 use crate::rates::short;
 use crate::row::{PaneRow, Tone, name, piece};
 use crate::{DisplayData, IsolatedThread, ViewState};
-use machine::OrderBy;
-use machine::{CpuSet, MapEntries};
+use machine::{CpuSet, MapEntries, OrderBy};
 use observe::CounterIncrease;
 use std::collections::BTreeMap;
 

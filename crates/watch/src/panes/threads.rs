@@ -4,8 +4,7 @@ use super::Pane;
 use crate::rates::{per_second, short};
 use crate::row::{PaneRow, StyledText, Tone, name, piece};
 use crate::{DisplayData, IsolatedThread, PresenceReason, ThreadRuntime, ViewState};
-use machine::OrderBy;
-use machine::{CpuSet, MapEntries};
+use machine::{CpuSet, MapEntries, OrderBy};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 

@@ -4,8 +4,7 @@
 
 use super::Candidate;
 use clap::{Arg, ValueHint};
-use machine::OrderBy;
-use machine::{CpuId, CpuSet};
+use machine::{CpuId, CpuSet, OrderBy};
 use plan::{KNOBS, PartitionName};
 use report::explain::word_groups;
 use root::Root;
